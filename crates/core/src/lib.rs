@@ -1,0 +1,53 @@
+//! The arithmetic of Tollgate: token buckets as pure functions.
+//!
+//! State and time go in, state and verdict come out. Nothing here reads a clock, takes a lock, allocates or
+//! computes in floating point; whoever calls owns the state and says what time it is.
+//!
+//! ```
+//! use tollgate_core::{Burst, Cost, Decision, Limit, Meter, Moment, Rate, Span, decide};
+//!
+//! let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! let start = Moment::from_nanos(0);
+//! let meter = Meter::new(limit, start, 0);
+//!
+//! // A bucket is one word: how far the client has spent along the meter. A new client is full.
+//! let mut mark = meter.level(start).full_mark();
+//! for _ in 0..50 {
+//!     let Decision::Admit { mark: spent, .. } = decide(&meter, mark, Cost::ONE, start) else { panic!() };
+//!     mark = spent;
+//! }
+//! // The 51st at the same instant waits exactly one tenth of a second.
+//! let Decision::Deny { wait, .. } = decide(&meter, mark, Cost::ONE, start) else { panic!() };
+//! assert_eq!(wait, Span::from_millis(100));
+//! # Ok::<(), tollgate_core::LimitError>(())
+//! ```
+//!
+//! # Reading order
+//! [`Moment`] and [`Span`], [`Tokens`], [`Rate`], [`Limit`]; then [`Meter`] (what a rule has minted), [`Mark`] (what
+//! a client has spent), [`decide`] (one bucket) and [`decide_all`] (several, all or nothing). [`Stamped`] is the
+//! other way to hold a bucket, for limits that the caller brings along with every call.
+#![no_std]
+#![forbid(unsafe_code)]
+
+mod decide;
+mod decide_all;
+mod decimal;
+mod from_float;
+mod limit;
+mod mark;
+mod meter;
+mod rate;
+mod stamped;
+mod time;
+mod tokens;
+
+pub use decide::{Decision, decide};
+pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
+pub use from_float::{FloatError, FloatFault};
+pub use limit::{Limit, LimitError};
+pub use mark::{Level, Mark};
+pub use meter::Meter;
+pub use rate::Rate;
+pub use stamped::{Stamped, StampedDecision, decide_stamped};
+pub use time::{Moment, Span};
+pub use tokens::{Burst, Cost, Tokens};

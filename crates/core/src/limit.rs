@@ -1,0 +1,201 @@
+//! A rate and a burst that can be honoured exactly. Parsed once: past here nothing re-checks.
+
+use core::fmt;
+
+use crate::{Burst, Rate, Span, Tokens};
+
+/// Largest burst: 10^12 tokens, in micro-tokens.
+pub(crate) const BURST_MICROS_MAX: u64 = 1_000_000_000_000_000_000;
+/// Fastest rate: 10^9 tokens per second is 10^6 micro-tokens per nanosecond.
+const MICROS_PER_NANO_MAX: u128 = 1_000_000;
+/// Slowest rate: one token (10^6 micro-tokens) per year of 365 days.
+const NANOS_PER_TOKEN_MAX: u128 = 31_536_000_000_000_000;
+/// Longest time from empty to full: 2^62 ns, 146 years. Keeps every wait within a [`Span`].
+const NANOS_TO_FULL_MAX: u128 = 1 << 62;
+/// Largest numerator and denominator of the reduced rate. With them every product in this crate fits in 128 bits:
+/// 2^64 ns · 10^18, plus 2·10^18 micro-tokens · 3.2·10^18, is below 2^124.
+const NUMERATOR_MAX: u128 = 1_000_000_000_000_000_000;
+const DENOMINATOR_MAX: u128 = 3_200_000_000_000_000_000;
+
+/// What a bucket promises: in every interval of length `d` at most `burst + rate · d` is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Limit {
+    /// The rate is `num` micro-tokens every `den` nanoseconds, in lowest terms. Neither is 0.
+    pub(crate) num: u64,
+    pub(crate) den: u64,
+    /// Micro-tokens in a full bucket, from 1 to [`BURST_MICROS_MAX`].
+    pub(crate) burst: u64,
+}
+
+impl Limit {
+    /// Accepts the limit if it can be kept to the micro-token, whatever happens later; otherwise says what to change.
+    pub const fn new(rate: Rate, burst: Burst) -> Result<Limit, LimitError> {
+        if burst.as_micros() == 0 {
+            return Err(LimitError::ZeroBurst);
+        }
+        if burst.as_micros() > BURST_MICROS_MAX as u128 {
+            return Err(LimitError::BurstTooLarge(burst));
+        }
+        let (num, den) = rate.lowest_terms();
+        if num == 0 {
+            return Err(LimitError::ZeroRate);
+        }
+        if den == 0 {
+            return Err(LimitError::ZeroPeriod);
+        }
+        if num > NUMERATOR_MAX || den > DENOMINATOR_MAX {
+            return Err(LimitError::RateTooFine(rate));
+        }
+        if num > den * MICROS_PER_NANO_MAX {
+            return Err(LimitError::RateTooFast(rate));
+        }
+        if num * NANOS_PER_TOKEN_MAX < den * 1_000_000 {
+            return Err(LimitError::RateTooSlow(rate));
+        }
+        if burst.as_micros() * den > NANOS_TO_FULL_MAX * num {
+            return Err(LimitError::TooLongToFull(rate, burst));
+        }
+        Ok(Limit { num: narrow(num), den: narrow(den), burst: narrow(burst.as_micros()) })
+    }
+
+    /// What a full bucket holds.
+    pub const fn burst(&self) -> Tokens {
+        Tokens::from_micros(self.burst)
+    }
+
+    /// How long an empty bucket takes to fill, rounded up to the nanosecond.
+    pub const fn time_to_full(&self) -> Span {
+        self.time_to_mint(Tokens::from_micros(self.burst))
+    }
+
+    /// How long minting `amount` takes, rounded up to the nanosecond. Saturates at [`Span::MAX`].
+    pub const fn time_to_mint(&self, amount: Tokens) -> Span {
+        let nanos = (amount.as_micros() as u128 * self.den as u128).div_ceil(self.num as u128);
+        Span::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { narrow(nanos) })
+    }
+}
+
+/// The low 64 bits; every caller has checked that there are no others.
+#[expect(clippy::cast_possible_truncation, reason = "the caller has compared it with a maximum below 2^64")]
+const fn narrow(value: u128) -> u64 {
+    value as u64
+}
+
+/// Why a rate and a burst are no limit. Each message names the field, the value and the cure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// No tokens at all.
+    ZeroBurst,
+    /// Above 10^12 tokens.
+    BurstTooLarge(Burst),
+    /// No tokens per period.
+    ZeroRate,
+    /// A period of no length.
+    ZeroPeriod,
+    /// Above 10^9 per second.
+    RateTooFast(Rate),
+    /// Below 1 per year.
+    RateTooSlow(Rate),
+    /// A ratio whose terms are too large to be kept exactly.
+    RateTooFine(Rate),
+    /// More than 146 years from empty to full.
+    TooLongToFull(Rate, Burst),
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroBurst => write!(f, "`burst` is 0, which denies everything; use 1 token or more"),
+            Self::BurstTooLarge(burst) => {
+                write!(f, "`burst` is {burst} tokens; use at most 1000000000000 (10^12)")
+            }
+            Self::ZeroRate => {
+                write!(f, "`rate` is 0, so a bucket once spent never refills; use at least 1 per year")
+            }
+            Self::ZeroPeriod => write!(f, "`rate` has a period of 0; use a period of 1 ns or more"),
+            Self::RateTooFast(rate) => {
+                write!(f, "`rate` is {rate}; use at most 1000000000 (10^9) tokens per second")
+            }
+            Self::RateTooSlow(rate) => {
+                write!(f, "`rate` is {rate}; use at least 1 token per year (365 days)")
+            }
+            Self::RateTooFine(rate) => {
+                write!(
+                    f,
+                    "`rate` is {rate}, a ratio too fine to keep exactly; use a shorter period or rounder numbers"
+                )
+            }
+            Self::TooLongToFull(rate, burst) => write!(
+                f,
+                "`burst` is {burst} tokens, which take more than 146 years to refill at {rate}; use a smaller burst or a higher rate"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for LimitError {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::{String, ToString};
+
+    fn refusal(rate: Rate, burst: Burst) -> String {
+        Limit::new(rate, burst).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_whole_promised_range_is_accepted() {
+        for burst in [Burst::micros(1), Burst::tokens(1), Burst::tokens(1_000_000_000_000)] {
+            assert!(Limit::new(Rate::per_second(1_000_000_000), burst).is_ok());
+        }
+        assert!(Limit::new(Rate::per_year(1), Burst::tokens(146)).is_ok());
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_kept_is_refused_with_field_value_and_cure() {
+        let ten = Rate::per_second(10);
+        assert_eq!(
+            refusal(ten, Burst::tokens(0)),
+            "`burst` is 0, which denies everything; use 1 token or more"
+        );
+        assert_eq!(
+            refusal(ten, Burst::tokens(1_000_000_000_001)),
+            "`burst` is 1000000000001 tokens; use at most 1000000000000 (10^12)"
+        );
+        assert_eq!(
+            refusal(Rate::per_second(0), Burst::tokens(1)),
+            "`rate` is 0, so a bucket once spent never refills; use at least 1 per year"
+        );
+        assert_eq!(
+            refusal(Rate::new(1, Span::ZERO), Burst::tokens(1)),
+            "`rate` has a period of 0; use a period of 1 ns or more"
+        );
+        assert_eq!(
+            refusal(Rate::per_second(1_000_000_001), Burst::tokens(1)),
+            "`rate` is 1000000001 tokens per 1s; use at most 1000000000 (10^9) tokens per second"
+        );
+        assert_eq!(
+            refusal(Rate::new(1, Span::from_secs(31_536_001)), Burst::tokens(1)),
+            "`rate` is 1 tokens per 31536001s; use at least 1 token per year (365 days)"
+        );
+        assert_eq!(
+            refusal(Rate::new(u64::MAX, Span::from_nanos(u64::MAX - 1)), Burst::tokens(1)),
+            "`rate` is 18446744073709551615 tokens per 18446744073.709551614s, a ratio too fine to keep exactly; \
+             use a shorter period or rounder numbers"
+        );
+        assert_eq!(
+            refusal(Rate::per_year(1), Burst::tokens(147)),
+            "`burst` is 147 tokens, which take more than 146 years to refill at 1 tokens per 31536000s; \
+             use a smaller burst or a higher rate"
+        );
+    }
+
+    #[test]
+    fn a_slow_bucket_says_how_long_it_takes_to_fill() {
+        let reset = Limit::new(Rate::new(3, Span::from_secs(1_000)), Burst::tokens(5)).unwrap();
+        assert_eq!(reset.time_to_full(), Span::from_nanos(1_666_666_666_667));
+    }
+}

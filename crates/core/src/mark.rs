@@ -1,0 +1,106 @@
+//! A bucket in one word, and the ruler it is read against.
+//!
+//! ```text
+//!             mark          full mark           minted
+//!    ───────────┼───────────────┼──────────────────┼────►  micro-tokens the rule has minted, modulo 2^64
+//!                               └──── capacity ────┘
+//!    balance = minted − max(mark, full mark)
+//! ```
+
+use crate::limit::BURST_MICROS_MAX;
+
+/// How far ahead of the meter a mark may lie: debt, or a clock that stepped back. Beyond it the mark can only be a very
+/// old one that the meter has lapped, and the bucket is full. 10^12 tokens, 1,000 s at the highest rate.
+const AHEAD_MICROS_MAX: i64 = BURST_MICROS_MAX.cast_signed();
+
+/// How far along its meter one client has spent: the whole state of a bucket, in micro-tokens modulo 2^64.
+///
+/// A mark is read against the level of *its* meter and means nothing against another. A bucket left alone while its
+/// meter mints 2^64 micro-tokens (5 hours at 10^9 per second, 584 years at 1,000) may look emptier than it is, never
+/// fuller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark(u64);
+
+/// What a meter shows at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level {
+    /// Micro-tokens minted so far, modulo 2^64.
+    pub(crate) minted: u64,
+    /// The most a bucket can hold at this moment; the burst, but less while a raised burst is being refilled into.
+    pub(crate) capacity: u64,
+}
+
+impl Mark {
+    /// The one word that is never a mark; a store may use it to say "locked".
+    pub const RESERVED_WORD: u64 = u64::MAX;
+
+    /// The mark held in a stored word. [`Mark::RESERVED_WORD`] becomes the next mark: one micro-token emptier.
+    pub const fn from_word(word: u64) -> Self {
+        Self(if word == Self::RESERVED_WORD { 0 } else { word })
+    }
+
+    /// The word to store. Never [`Mark::RESERVED_WORD`].
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// Whether this mark has spent at least as far as `other`, both of one meter and within 2^63 of each other.
+    pub const fn at_least(self, other: Mark) -> bool {
+        self.0.wrapping_sub(other.0).cast_signed() >= 0
+    }
+}
+
+impl Level {
+    /// The mark of a bucket that is as full as it can be at this moment.
+    pub const fn full_mark(self) -> Mark {
+        Mark::from_word(self.minted.wrapping_sub(self.capacity))
+    }
+
+    /// What the bucket holds, in micro-tokens; negative is debt.
+    pub const fn balance(self, mark: Mark) -> i64 {
+        let balance = self.minted.wrapping_sub(mark.0).cast_signed();
+        let capacity = self.capacity.cast_signed();
+        if balance > capacity || balance < -AHEAD_MICROS_MAX { capacity } else { balance }
+    }
+
+    /// Whether the bucket is as full as it can be, so that forgetting it loses nothing.
+    pub const fn is_full(self, mark: Mark) -> bool {
+        self.balance(mark) == self.capacity.cast_signed()
+    }
+
+    /// The mark of a bucket that holds `balance`, or of a full one if that is less.
+    pub const fn mark_of(self, balance: i64) -> Mark {
+        let capacity = self.capacity.cast_signed();
+        let balance = if balance > capacity { capacity } else { balance };
+        Mark::from_word(self.minted.wrapping_sub(balance.cast_unsigned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEVEL: Level = Level { minted: 10, capacity: 50 };
+
+    #[test]
+    fn a_mark_reads_across_the_wrap() {
+        assert_eq!(LEVEL.balance(LEVEL.mark_of(30)), 30);
+        assert_eq!(LEVEL.balance(LEVEL.mark_of(-30)), -30);
+        assert_eq!(LEVEL.balance(LEVEL.mark_of(70)), 50);
+    }
+
+    #[test]
+    fn a_mark_that_the_meter_lapped_is_full_or_emptier_but_never_fuller() {
+        for word in [1 << 63, (1 << 63) + 12, 1 << 62, u64::MAX - 1, 11, 60] {
+            assert!(LEVEL.balance(Mark::from_word(word)) <= 50);
+        }
+        assert!(LEVEL.is_full(Mark::from_word(1 << 63)));
+    }
+
+    #[test]
+    fn the_reserved_word_is_never_a_mark_and_costs_at_most_one_unit() {
+        let level = Level { minted: 49, capacity: 50 };
+        assert_eq!(level.full_mark().word(), 0);
+        assert_eq!(level.balance(level.full_mark()), 49);
+    }
+}
