@@ -1,6 +1,6 @@
 //! One check against one bucket.
 
-use crate::{Cost, Mark, Meter, Moment, Span, Tokens};
+use crate::{Cost, Mark, Meter, Moment, Span, Spend, Tokens};
 
 /// What becomes of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +29,14 @@ pub enum Decision {
 /// `burst + minted(j) − minted(i)`: a mark never exceeds the meter when it is written, never lies below
 /// `meter − burst` before its cost is added, and never falls on an admit.
 pub fn decide(meter: &Meter, mark: Mark, cost: Cost, now: Moment) -> Decision {
-    if cost.as_micros() > meter.limit().burst {
+    if meter.limit().never_admits(cost) {
         return Decision::Never;
     }
-    let level = meter.level(now);
-    let balance = level.balance(mark);
-    // At most the burst, so the cost is at most 10^18 and the difference cannot overflow.
-    let left = balance - cost.as_micros().cast_signed();
-    if left >= 0 {
-        Decision::Admit { mark: level.mark_of(left), remaining: Tokens::from_micros(left.cast_unsigned()) }
-    } else {
-        let remaining = Tokens::from_micros(balance.max(0).cast_unsigned());
-        Decision::Deny { wait: meter.wait_for(left.unsigned_abs(), now), remaining }
+    match meter.level(now).spend(mark, cost) {
+        Spend::Paid { mark, remaining } => Decision::Admit { mark, remaining },
+        Spend::Short { missing, held } => {
+            Decision::Deny { wait: meter.wait_for(missing, now), remaining: held }
+        }
     }
 }
 

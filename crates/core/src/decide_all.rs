@@ -81,6 +81,22 @@ impl BucketSet {
     /// None of them.
     pub const EMPTY: BucketSet = BucketSet(0);
 
+    /// The first alone: the only one of a check over one bucket.
+    pub const FIRST: BucketSet = BucketSet(1);
+
+    /// The one at this position alone; none beyond [`CHARGES_MAX`].
+    pub const fn of(index: usize) -> BucketSet {
+        let mut set = BucketSet::EMPTY;
+        set.insert(index);
+        set
+    }
+
+    /// Those in either.
+    #[must_use]
+    pub const fn union(self, other: BucketSet) -> BucketSet {
+        BucketSet(self.0 | other.0)
+    }
+
     /// Adds a position; beyond [`CHARGES_MAX`] there is none to add.
     pub const fn insert(&mut self, index: usize) {
         if index < CHARGES_MAX {

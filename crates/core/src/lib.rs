@@ -45,7 +45,7 @@ pub use decide::{Decision, decide};
 pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
 pub use from_float::{FloatError, FloatFault};
 pub use limit::{Limit, LimitError};
-pub use mark::{Level, Mark};
+pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;
 pub use rate::Rate;
 pub use stamped::{Stamped, StampedDecision, decide_stamped};

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{Burst, Rate, Span, Tokens};
+use crate::{Burst, Cost, Rate, Span, Tokens};
 
 /// Largest burst: 10^12 tokens, in micro-tokens.
 pub(crate) const BURST_MICROS_MAX: u64 = 1_000_000_000_000_000_000;
@@ -58,9 +58,28 @@ impl Limit {
         Ok(Limit { num: narrow(num), den: narrow(den), burst: narrow(burst.as_micros()) })
     }
 
+    /// Whether the cost is above the burst, so that no amount of waiting helps.
+    pub const fn never_admits(&self, cost: Cost) -> bool {
+        cost.as_micros() > self.burst
+    }
+
     /// What a full bucket holds.
     pub const fn burst(&self) -> Tokens {
         Tokens::from_micros(self.burst)
+    }
+
+    /// Rebuilds a limit from [`Limit::terms`]; `None` if they are not those of a limit.
+    pub const fn from_terms([num, den, burst]: [u64; 3]) -> Option<Limit> {
+        match Limit::new(Rate::of_terms(num, den), Burst::micros(burst)) {
+            // In lowest terms already, or they are not the terms of a limit.
+            Ok(limit) if limit.num == num && limit.den == den => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// The limit in three words: micro-tokens, per so many nanoseconds, and the burst in micro-tokens.
+    pub const fn terms(&self) -> [u64; 3] {
+        [self.num, self.den, self.burst]
     }
 
     /// How long an empty bucket takes to fill, rounded up to the nanosecond.

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::limit::BURST_MICROS_MAX;
+use crate::{Cost, Tokens};
 
 /// How far ahead of the meter a mark may lie: debt, or a clock that stepped back. Beyond it the mark can only be a very
 /// old one that the meter has lapped, and the bucket is full. 10^12 tokens, 1,000 s at the highest rate.
@@ -28,6 +29,25 @@ pub struct Level {
     pub(crate) minted: u64,
     /// The most a bucket can hold at this moment; the burst, but less while a raised burst is being refilled into.
     pub(crate) capacity: u64,
+}
+
+/// What a charge would make of a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spend {
+    /// The bucket pays and stands at `mark`.
+    Paid {
+        /// Where the bucket now stands.
+        mark: Mark,
+        /// What it still holds.
+        remaining: Tokens,
+    },
+    /// The bucket holds too little and stays as it is.
+    Short {
+        /// Micro-tokens that must be minted before it can pay.
+        missing: u64,
+        /// What it holds; none if it is in debt.
+        held: Tokens,
+    },
 }
 
 impl Mark {
@@ -66,6 +86,19 @@ impl Level {
     /// Whether the bucket is as full as it can be, so that forgetting it loses nothing.
     pub const fn is_full(self, mark: Mark) -> bool {
         self.balance(mark) == self.capacity.cast_signed()
+    }
+
+    /// Charges `cost`, which is at most the burst, to the bucket at `mark`.
+    pub const fn spend(self, mark: Mark, cost: Cost) -> Spend {
+        let balance = self.balance(mark);
+        // The cost is at most 10^18 and the balance at least −10^18, so the difference fits.
+        let left = balance - cost.as_micros().cast_signed();
+        if left >= 0 {
+            Spend::Paid { mark: self.mark_of(left), remaining: Tokens::from_micros(left.cast_unsigned()) }
+        } else {
+            let held = if balance > 0 { balance.cast_unsigned() } else { 0 };
+            Spend::Short { missing: left.unsigned_abs(), held: Tokens::from_micros(held) }
+        }
     }
 
     /// The mark of a bucket that holds `balance`, or of a full one if that is less.

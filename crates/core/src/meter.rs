@@ -22,6 +22,9 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// How many words [`Meter::words`] gives.
+    pub const WORDS: usize = 8;
+
     /// A meter that starts at `now`, with every bucket full. `offset` is where the count starts; a store that reuses
     /// slots picks it at random, so that a mark of one meter is no mark of another.
     pub const fn new(limit: Limit, now: Moment, offset: u64) -> Self {
@@ -68,6 +71,35 @@ impl Meter {
         let level = self.level(until);
         let (_, fraction) = self.minted_since_base(until);
         Meter { base: now, minted: level.minted, fraction, head: level.capacity, ..*self }
+    }
+
+    /// The meter in words, for a store to keep. The last one is read by nothing but [`Meter::change`] and
+    /// [`Meter::transplant`].
+    pub const fn words(&self) -> [u64; Meter::WORDS] {
+        let [num, den, burst] = self.limit.terms();
+        [num, den, burst, self.base.as_nanos(), self.minted, self.fraction, self.head, self.residue]
+    }
+
+    /// The meter whose words these are, taken on trust: they must come from [`Meter::words`] in this program.
+    pub const fn from_words(words: [u64; Meter::WORDS]) -> Meter {
+        let [num, den, burst, base, minted, fraction, head, residue] = words;
+        Meter {
+            limit: Limit { num, den, burst },
+            base: Moment::from_nanos(base),
+            minted,
+            fraction,
+            residue,
+            head,
+        }
+    }
+
+    /// The meter whose words these are; `None` if they are not those of a meter, as in a damaged file.
+    pub const fn try_from_words(words: [u64; Meter::WORDS]) -> Option<Meter> {
+        let meter = Meter::from_words(words);
+        let sound = Limit::from_terms(meter.limit.terms()).is_some()
+            && meter.fraction < meter.limit.den
+            && meter.head <= crate::limit::BURST_MICROS_MAX;
+        if sound { Some(meter) } else { None }
     }
 
     /// How long after `now` another `needed` micro-tokens will have been minted: the least wait, exact to the

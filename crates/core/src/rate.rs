@@ -51,13 +51,21 @@ impl Rate {
         Some(Self { micros, nanos })
     }
 
+    /// `micros` micro-tokens every `nanos` nanoseconds.
+    pub(crate) const fn of_terms(micros: u64, nanos: u64) -> Self {
+        Self { micros: micros as u128, nanos: nanos as u128 }
+    }
+
     /// Micro-tokens and nanoseconds in lowest terms; the ratio is the rate. Either may be 0.
     pub(crate) const fn lowest_terms(self) -> (u128, u128) {
         let (mut a, mut b) = (self.micros, self.nanos);
         while b != 0 {
             (a, b) = (b, a % b);
         }
-        if a == 0 { (0, 0) } else { (self.micros / a, self.nanos / a) }
+        match (self.micros.checked_div(a), self.nanos.checked_div(a)) {
+            (Some(micros), Some(nanos)) => (micros, nanos),
+            _ => (0, 0), // both were 0
+        }
     }
 }
 

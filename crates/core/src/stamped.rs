@@ -41,7 +41,7 @@ pub enum StampedDecision {
 
 /// Decides one check against a bucket (`None`: never charged, so full) under the limit that came with the call.
 pub fn decide_stamped(limit: &Limit, bucket: Option<Stamped>, cost: Cost, now: Moment) -> StampedDecision {
-    if cost.as_micros() > limit.burst {
+    if limit.never_admits(cost) {
         return StampedDecision::Never;
     }
     let full = Stamped { balance: limit.burst(), stamp: now };

@@ -1,0 +1,30 @@
+//! Exact, fast, bounded token-bucket rate limiting in process.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod clock;
+mod identity;
+mod key;
+mod limiter;
+mod memory;
+mod rule;
+mod seqlock;
+mod shared;
+mod stats;
+mod sync;
+mod verdict;
+
+#[cfg(loom)]
+pub mod proof;
+
+pub use clock::{CLOCK_ERROR_MAX, Clock};
+pub use key::{KEY_BYTES_MAX, Key, KeyKind};
+pub use limiter::{BuildError, KEYS_DEFAULT, Limiter, LimiterBuilder};
+pub use memory::Crowding;
+pub use memory::table::KEYS_MAX;
+pub use rule::{Breadth, Charge, Rule};
+pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};
+pub use stats::Stats;
+pub use tollgate_core::{
+    BucketSet, Burst, CHARGES_MAX, Cost, FloatError, FloatFault, Limit, LimitError, Moment, Rate, Span, Tokens,
+};
+pub use verdict::{Cause, CheckError, Verdict};

@@ -1,0 +1,252 @@
+//! The limiter: rules over one bounded table and one clock.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
+
+use crate::clock::Clock;
+use crate::identity::{Seed, random_word};
+use crate::memory::{Crowding, LimitId};
+use crate::memory::meters::Meters;
+use crate::memory::store::{Ask, Store, When};
+use crate::memory::table::KEYS_MAX;
+use crate::rule::{Breadth, Charge, Rule};
+use crate::shared::{Book, RuleError, Shared};
+use crate::{CheckError, Key, Stats, Verdict};
+
+/// How many keys a limiter made by [`Limiter::new`] holds: 2 MB.
+pub const KEYS_DEFAULT: usize = 100_000;
+/// The name of the rule that every limiter has.
+const DEFAULT_RULE: &str = "default";
+/// Buckets that are fetched together before the first of them is decided.
+const BATCH: usize = 16;
+
+/// Limits how often things may happen, for any number of keys, in memory that is fixed when it is made.
+///
+/// Clones share all state. See the [crate's page](crate) for a tour.
+#[derive(Debug, Clone)]
+pub struct Limiter {
+    default: Rule,
+}
+
+impl Limiter {
+    /// A limiter with one rule, for up to [`KEYS_DEFAULT`] keys that are not full at the same time.
+    pub fn new(limit: Limit) -> Limiter {
+        Limiter::builder().assemble(limit)
+    }
+
+    /// A limiter with other settings.
+    pub fn builder() -> LimiterBuilder {
+        LimiterBuilder { keys_max: KEYS_DEFAULT, crowding: Crowding::default(), clock: None }
+    }
+
+    /// Asks for one token from the bucket of `key`.
+    ///
+    /// ```
+    /// # use tollgate::{Burst, Limit, Limiter, Rate};
+    /// let limiter = Limiter::new(Limit::new(Rate::per_second(10), Burst::tokens(50))?);
+    /// assert!(limiter.check("user:42").is_admitted());
+    /// # Ok::<(), tollgate::LimitError>(())
+    /// ```
+    #[inline]
+    pub fn check(&self, key: impl Key) -> Verdict {
+        self.default.check(key)
+    }
+
+    /// Asks for `cost` from the bucket of `key`.
+    #[inline]
+    pub fn check_n(&self, key: impl Key, cost: Cost) -> Verdict {
+        self.default.check_n(key, cost)
+    }
+
+    /// Asks for `cost` from the bucket of `key` at a moment of the caller's choosing; see [`Rule::check_at`].
+    pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
+        self.default.check_at(key, cost, now)
+    }
+
+    /// What a check of one token would be told. Spends nothing.
+    pub fn peek(&self, key: impl Key) -> Verdict {
+        self.default.peek(key)
+    }
+
+    /// The rule that [`Limiter::check`] applies.
+    pub fn default_rule(&self) -> &Rule {
+        &self.default
+    }
+
+    /// Another set of buckets with a limit of its own, one bucket for each client. Declaring a name again gives the same
+    /// buckets and sets their limit, as [`Rule::set_limit`] does.
+    pub fn rule(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
+        self.shared_rule(name, limit, Breadth::Client)
+    }
+
+    /// Another set of buckets, each shared by as many clients as `breadth` says.
+    pub fn shared_rule(&self, name: &str, limit: Limit, breadth: Breadth) -> Result<Rule, RuleError> {
+        Rule::declare(&self.default.shared, name, breadth, "", limit)
+    }
+
+    /// Decides many checks that have nothing to do with one another: faster than one by one, since their buckets are fetched
+    /// together and the clock is read once. `verdicts` is cleared and holds one verdict for each charge.
+    pub fn check_each(&self, charges: &[Charge], verdicts: &mut Vec<Verdict>) {
+        let clock = &self.shared().clock;
+        self.decide_each(charges, || When::Read(clock.now(), clock), verdicts);
+    }
+
+    /// [`Limiter::check_each`] at a moment of the caller's choosing.
+    pub fn check_each_at(&self, charges: &[Charge], now: Moment, verdicts: &mut Vec<Verdict>) {
+        self.decide_each(charges, || When::Given(now), verdicts);
+    }
+
+    /// Decides one check over several buckets, all or nothing: if one denies, none is charged. The verdict names every one
+    /// that denied, by its position, and the longest of their waits.
+    pub fn check_all(&self, charges: &[Charge]) -> Verdict {
+        let clock = &self.shared().clock;
+        self.decide_all(charges, || When::Read(clock.now(), clock))
+    }
+
+    /// [`Limiter::check_all`] at a moment of the caller's choosing.
+    pub fn check_all_at(&self, charges: &[Charge], now: Moment) -> Verdict {
+        self.decide_all(charges, || When::Given(now))
+    }
+
+    /// What time it is by this limiter's clock.
+    pub fn now(&self) -> Moment {
+        self.shared().clock.now()
+    }
+
+    /// What the table has been through.
+    pub fn stats(&self) -> Stats {
+        Stats::of(&self.shared().store.counters, self.shared().keys_max)
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.default.shared
+    }
+
+    /// The clock is read, or not, by `when`: after the buckets have been sent for.
+    fn decide_each<'c>(&self, charges: &[Charge], when: impl Fn() -> When<'c>, verdicts: &mut Vec<Verdict>) {
+        let store = &self.shared().store;
+        verdicts.clear();
+        for batch in charges.chunks(BATCH) {
+            for ask in batch.iter().filter_map(|charge| self.accept(0, charge).ok()) {
+                store.table.prefetch(ask.id);
+            }
+            let (when, base) = (when(), verdicts.len());
+            verdicts.extend(batch.iter().enumerate().map(|(index, charge)| match self.accept(base + index, charge) {
+                Ok(ask) => store.charge(&ask, when),
+                Err(error) => Verdict::Invalid(error),
+            }));
+        }
+    }
+
+    fn decide_all<'c>(&self, charges: &[Charge], when: impl FnOnce() -> When<'c>) -> Verdict {
+        let Some(first) = charges.first() else { return Verdict::Invalid(CheckError::NoCharges) };
+        if charges.len() > CHARGES_MAX {
+            return Verdict::Invalid(CheckError::TooManyCharges { charges: charges.len() });
+        }
+        let filler = match self.accept(0, first) {
+            Ok(ask) => (ask, first.breadth),
+            Err(error) => return Verdict::Invalid(error),
+        };
+        let (store, mut asks) = (&self.shared().store, [filler; CHARGES_MAX]);
+        for (index, charge) in charges.iter().enumerate() {
+            match self.accept(index, charge) {
+                Ok(ask) => {
+                    store.table.prefetch(ask.id);
+                    asks[index] = (ask, charge.breadth);
+                }
+                Err(error) => return Verdict::Invalid(error),
+            }
+        }
+        store.charge_all(&asks[..charges.len()], when())
+    }
+
+    /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
+    #[inline]
+    fn accept(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
+        if charge.limiter != self.shared().serial {
+            return Err(CheckError::ForeignCharge { charge: index });
+        }
+        charge.ask
+    }
+}
+
+/// Settings for a [`Limiter`].
+#[derive(Debug, Clone)]
+#[must_use = "call `build` to get a limiter"]
+pub struct LimiterBuilder {
+    keys_max: usize,
+    crowding: Crowding,
+    clock: Option<Clock>,
+}
+
+impl LimiterBuilder {
+    /// How many keys may be less than full at the same time: the size of the table, 21.5 bytes each. Full buckets take no
+    /// room: they are the first to go, and lose nothing by it.
+    pub fn keys_max(mut self, keys: usize) -> Self {
+        self.keys_max = keys;
+        self
+    }
+
+    /// What happens to a new client when nothing in its part of the table is full.
+    pub fn crowding(mut self, crowding: Crowding) -> Self {
+        self.crowding = crowding;
+        self
+    }
+
+    /// Another clock, such as [`Clock::manual`] in tests.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// A limiter with these settings, and `limit` for its default rule.
+    pub fn build(self, limit: Limit) -> Result<Limiter, BuildError> {
+        match self.keys_max {
+            0 => Err(BuildError::ZeroKeys),
+            keys if keys > KEYS_MAX => Err(BuildError::TooManyKeys { keys }),
+            _ => Ok(self.assemble(limit)),
+        }
+    }
+
+    /// The settings are known to be sound.
+    fn assemble(self, limit: Limit) -> Limiter {
+        let shared = Arc::new(Shared {
+            store: Store::new(self.keys_max, self.crowding, Meters::new()),
+            clock: self.clock.unwrap_or_else(Clock::system),
+            seed: Seed::random(),
+            keys_max: self.keys_max,
+            serial: random_word(),
+            book: Mutex::new(Book::with_rule(DEFAULT_RULE, Breadth::Client)),
+        });
+        shared.install(LimitId::FIRST, limit);
+        Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
+    }
+}
+
+/// Why a limiter cannot be made. Each message names the field, the value and the cure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A table without room.
+    ZeroKeys,
+    /// A table above [`KEYS_MAX`].
+    TooManyKeys {
+        /// How many keys were asked for.
+        keys: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroKeys => {
+                write!(f, "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})")
+            }
+            Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

@@ -1,0 +1,29 @@
+//! State in memory: bounded by a number of keys, never resized, no thread of its own.
+
+pub(crate) mod counters;
+mod gates;
+mod hints;
+pub(crate) mod joint;
+mod limit_id;
+pub(crate) mod meters;
+pub(crate) mod slot;
+pub(crate) mod store;
+mod survey;
+pub(crate) mod table;
+
+pub(crate) use limit_id::LimitId;
+
+/// What happens to a new client when the table has no room: its places are taken, and none by a full bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Crowding {
+    /// It displaces the client that is nearest to full, and starts no fuller than that one was. Nobody gains a token by
+    /// being displaced; some newcomers are denied who would not have been. Where the displaced client was under another
+    /// limit than all its neighbours, it comes back full: at most the smallest deficit around per displacement, counted as
+    /// [`crate::Stats::forgotten`].
+    #[default]
+    Inherit,
+    /// It is denied until there is room.
+    DenyNew,
+    /// It shares one bucket with all such clients of its limit.
+    SharedOverflow,
+}

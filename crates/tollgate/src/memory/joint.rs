@@ -1,0 +1,293 @@
+//! One check against several buckets: all are charged, or none.
+//!
+//! Peek at all: a denial answers without a write. Then hold every bucket but the last in one order that all threads share
+//! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
+//! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
+
+use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Level, Mark, Meter, Span, Spend, Tokens};
+
+use crate::memory::counters::Event;
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::{Slot, Tag, Unread, mutant};
+use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
+use crate::sync::Patience;
+use crate::{Breadth, Cause, CheckError, Verdict};
+
+/// Times a check starts over because a bucket it had placed was taken from it, before it gives up for want of room. Only a
+/// table that is far too small gets there.
+const RESTARTS_MAX: usize = 256;
+
+/// One bucket of the check: several charges to the same one are one.
+#[derive(Debug, Clone, Copy)]
+struct Part<'t> {
+    slot: &'t Slot,
+    tag: Tag,
+    meter: Meter,
+    level: Level,
+    cost: Cost,
+    breadth: Breadth,
+    /// Which charges these are.
+    members: BucketSet,
+}
+
+/// Why a check must be looked at afresh.
+struct StartOver;
+
+/// A denial in the making.
+struct Refusal {
+    wait: Span,
+    remaining: Tokens,
+    denied: BucketSet,
+    never: BucketSet,
+}
+
+impl<M: MeterSource> Store<M> {
+    /// Decides one check over several buckets, given with their rules' breadths, and charges all of them or none.
+    pub(crate) fn charge_all(&self, asks: &[(Ask, Breadth)], mut when: When<'_>) -> Verdict {
+        let (mut overflowing, patience) = (BucketSet::EMPTY, Patience::default());
+        for _ in 0..RESTARTS_MAX {
+            let (mut parts, mut absent) = (Parts::default(), BucketSet::EMPTY);
+            match self.gather(asks, when, overflowing, &mut parts, &mut absent) {
+                Ok(None) => {}
+                Ok(Some(fault)) => return Verdict::Invalid(fault),
+                Err(StartOver) => {
+                    patience.wait();
+                    continue;
+                }
+            }
+            let mut refusal = parts.peek(when);
+            absent.iter().for_each(|index| self.peek_absent(index, &asks[index].0, when, &mut refusal));
+            if let Some(denial) = refusal.verdict() {
+                return denial;
+            }
+            if absent.is_empty() {
+                if let Ok(remaining) = parts.commit() {
+                    overflowing.iter().for_each(|_| self.counters.count(Event::Overflowed));
+                    return Verdict::Admit { remaining };
+                }
+                patience.wait();
+                continue;
+            }
+            for index in absent.iter() {
+                match self.move_in(&asks[index].0, when, Purpose::Place) {
+                    MoveIn::LookAgain => {}
+                    MoveIn::UseOverflow => overflowing.insert(index),
+                    MoveIn::Decided(verdict) => return at_position(verdict, index),
+                }
+            }
+            when = self.refresh(when);
+        }
+        self.counters.count(Event::DeniedNew);
+        Verdict::Deny {
+            wait: crate::clock::CLOCK_ERROR_MAX,
+            remaining: Tokens::ZERO,
+            denied: BucketSet::FIRST,
+            cause: Cause::Crowded,
+        }
+    }
+
+    /// Finds the buckets of a check; which are absent; whether two charges contradict each other.
+    fn gather<'t>(
+        &'t self,
+        asks: &[(Ask, Breadth)],
+        when: When<'_>,
+        overflowing: BucketSet,
+        parts: &mut Parts<'t>,
+        absent: &mut BucketSet,
+    ) -> Result<Option<CheckError>, StartOver> {
+        for (index, (ask, breadth)) in asks.iter().enumerate() {
+            let (slot, tag) = match self.table.find(ask.id) {
+                Some((slot, tag)) => (slot, tag),
+                None if overflowing.contains(index) => (self.meters.overflow(ask.limit), Tag::overflow(ask.limit)),
+                None => {
+                    absent.insert(index);
+                    continue;
+                }
+            };
+            if let Some(part) = parts.of_slot(slot) {
+                if part.tag.limit() != Some(ask.limit) {
+                    return Ok(Some(CheckError::TierConflict { charge: index }));
+                }
+                part.cost = part.cost.plus(ask.cost);
+                part.members.insert(index);
+                continue;
+            }
+            if tag.limit() != Some(ask.limit) {
+                self.relabel(slot, tag, ask, when.moment());
+                return Err(StartOver);
+            }
+            let meter = self.meters.meter(ask.limit);
+            let level = meter.level(when.moment());
+            let members = BucketSet::of(index);
+            parts.push(Part { slot, tag, meter, level, cost: ask.cost, breadth: *breadth, members });
+        }
+        Ok(None)
+    }
+
+    /// Judges an absent bucket as if it were full; moving in judges it properly.
+    fn peek_absent(&self, index: usize, ask: &Ask, when: When<'_>, refusal: &mut Refusal) {
+        let meter = self.meters.meter(ask.limit);
+        let level = meter.level(when.moment());
+        if meter.limit().never_admits(ask.cost) {
+            refusal.never.insert(index);
+        } else if let Spend::Short { missing, held } = level.spend(level.full_mark(), ask.cost) {
+            refusal.add(BucketSet::of(index), meter.wait_for(missing, when.moment()), held);
+        }
+    }
+}
+
+/// The buckets of one check, at most [`CHARGES_MAX`].
+#[derive(Default)]
+struct Parts<'t> {
+    list: [Option<Part<'t>>; CHARGES_MAX],
+    len: usize,
+}
+
+impl<'t> Parts<'t> {
+    fn push(&mut self, part: Part<'t>) {
+        self.list[self.len] = Some(part);
+        self.len += 1;
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Part<'t>> {
+        self.list[..self.len].iter().flatten()
+    }
+
+    fn of_slot(&mut self, slot: &Slot) -> Option<&mut Part<'t>> {
+        self.list[..self.len].iter_mut().flatten().find(|part| std::ptr::eq(part.slot, slot))
+    }
+
+    /// Looks at every bucket that is there; who denies.
+    fn peek(&self, when: When<'_>) -> Refusal {
+        let mut refusal = Refusal::none();
+        for part in self.iter() {
+            if part.meter.limit().never_admits(part.cost) {
+                refusal.never = refusal.never.union(part.members);
+            } else if let Ok(mark) = part.wait_for_mark()
+                && let Spend::Short { missing, held } = part.level.spend(mark, part.cost)
+            {
+                refusal.add(part.members, part.meter.wait_for(missing, when.moment()), held);
+            }
+        }
+        refusal
+    }
+
+    /// Holds all but the last, swaps the last, lets the others go. What is left in the tightest, or start over with nothing
+    /// changed: somebody spent or moved meanwhile.
+    fn commit(&mut self) -> Result<Tokens, StartOver> {
+        if !mutant::is("unsorted") {
+            self.list[..self.len].sort_unstable_by_key(|part| part.map(|part| part.place_in_order()));
+        }
+        let Some((Some(last), rest)) = self.list[..self.len].split_last() else { return Err(StartOver) };
+        let (mut holding, mut tightest) = (Holding::default(), Tokens::from_micros(u64::MAX));
+        for part in rest.iter().flatten() {
+            tightest = tightest.min(holding.hold(part)?);
+        }
+        let patience = Patience::default();
+        loop {
+            match last.slot.mark(last.tag) {
+                Ok(mark) => {
+                    let Spend::Paid { mark: paid, remaining } = last.level.spend(mark, last.cost) else {
+                        return Err(StartOver);
+                    };
+                    if last.slot.swap(mark, paid) {
+                        holding.charge();
+                        return Ok(tightest.min(remaining));
+                    }
+                }
+                Err(Unread::Locked) => patience.wait(),
+                Err(Unread::Gone) => return Err(StartOver),
+            }
+        }
+    }
+}
+
+impl Part<'_> {
+    /// Narrow to broad, then any order that all threads share.
+    fn place_in_order(&self) -> (Breadth, usize) {
+        (self.breadth, std::ptr::from_ref(self.slot).addr())
+    }
+
+    /// The mark, once nobody holds the slot. The tag is looked at every time: a slot that is somebody else's now may be held
+    /// in another order.
+    fn wait_for_mark(&self) -> Result<Mark, StartOver> {
+        let patience = Patience::default();
+        loop {
+            match self.slot.mark(self.tag) {
+                Ok(mark) => return Ok(mark),
+                Err(Unread::Locked) => patience.wait(),
+                Err(Unread::Gone) => return Err(StartOver),
+            }
+        }
+    }
+}
+
+/// Slots held by this check. Whatever happens, they are let go: unchanged, unless [`Holding::charge`] was called.
+#[derive(Default)]
+struct Holding<'t> {
+    slots: [Option<(&'t Slot, Mark, Mark)>; CHARGES_MAX],
+    len: usize,
+    charged: bool,
+}
+
+impl<'t> Holding<'t> {
+    /// Takes hold of one bucket that can pay; what it will have left.
+    fn hold(&mut self, part: &Part<'t>) -> Result<Tokens, StartOver> {
+        loop {
+            let mark = part.wait_for_mark()?;
+            let Spend::Paid { mark: paid, remaining } = part.level.spend(mark, part.cost) else {
+                return Err(StartOver);
+            };
+            if part.slot.hold(mark) {
+                self.slots[self.len] = Some((part.slot, mark, paid));
+                self.len += 1;
+                return Ok(remaining);
+            }
+        }
+    }
+
+    /// Lets all of them go, charged.
+    fn charge(mut self) {
+        self.charged = true;
+    }
+}
+
+impl Drop for Holding<'_> {
+    fn drop(&mut self) {
+        for (slot, before, paid) in self.slots[..self.len].iter().flatten() {
+            slot.release(if self.charged { *paid } else { *before });
+        }
+    }
+}
+
+impl Refusal {
+    fn none() -> Refusal {
+        let most = Tokens::from_micros(u64::MAX);
+        Refusal { wait: Span::ZERO, remaining: most, denied: BucketSet::EMPTY, never: BucketSet::EMPTY }
+    }
+
+    fn add(&mut self, members: BucketSet, wait: Span, held: Tokens) {
+        self.denied = self.denied.union(members);
+        self.wait = self.wait.max(wait);
+        self.remaining = self.remaining.min(held);
+    }
+
+    fn verdict(self) -> Option<Verdict> {
+        if !self.never.is_empty() {
+            return Some(Verdict::Never { denied: self.never });
+        }
+        let Refusal { wait, remaining, denied, .. } = self;
+        (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause: Cause::Exceeded })
+    }
+}
+
+/// The verdict on one charge, as the verdict on the check it is part of.
+fn at_position(verdict: Verdict, index: usize) -> Verdict {
+    match verdict {
+        Verdict::Deny { wait, remaining, cause, .. } => {
+            Verdict::Deny { wait, remaining, cause, denied: BucketSet::of(index) }
+        }
+        Verdict::Never { .. } => Verdict::Never { denied: BucketSet::of(index) },
+        other => other,
+    }
+}

@@ -1,0 +1,101 @@
+//! The meters of a limiter's rules, read by every check and changed in place.
+//!
+//! Read the clock first, then the meter: the reverse lets a preempted reader run on at the old rate. A changer closes the
+//! meter before it reads the clock, so whoever still read the old meter had read the clock before the change.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use tollgate_core::{Limit, Meter, Moment};
+
+use crate::memory::LimitId;
+use crate::memory::slot::{Slot, Tag};
+use crate::seqlock::SeqLock;
+use crate::sync::Patience;
+
+/// Meters are made in groups of so many, when first needed.
+const GROUP: usize = 64;
+
+/// Where the table looks up what a mark means.
+pub(crate) trait MeterSource {
+    /// The meter of a limit, as it is now.
+    fn meter(&self, limit: LimitId) -> Meter;
+
+    /// The bucket shared by the clients of a limit that find no room.
+    fn overflow(&self, limit: LimitId) -> &Slot;
+}
+
+/// All meters of one limiter.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    groups: Box<[OnceLock<Box<[MeterCell]>>]>,
+}
+
+/// One meter, shared by all threads; what a check reads fits in one cache line.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct MeterCell {
+    words: SeqLock<{ Meter::WORDS }>,
+    overflow: Slot,
+    /// Held by whoever changes the meter.
+    changing: Mutex<()>,
+}
+
+impl Meters {
+    pub(crate) fn new() -> Meters {
+        Meters { groups: (0..=LimitId::COUNT_MAX / GROUP).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The cell of a limit, made on first use.
+    #[inline]
+    pub(crate) fn cell(&self, limit: LimitId) -> &MeterCell {
+        let index = usize::from(limit.get());
+        let group = self.groups[index / GROUP].get_or_init(|| (0..GROUP).map(|_| MeterCell::new()).collect());
+        &group[index % GROUP]
+    }
+}
+
+impl MeterSource for Meters {
+    #[inline]
+    fn meter(&self, limit: LimitId) -> Meter {
+        self.cell(limit).read()
+    }
+
+    fn overflow(&self, limit: LimitId) -> &Slot {
+        &self.cell(limit).overflow
+    }
+}
+
+impl MeterCell {
+    fn new() -> MeterCell {
+        MeterCell { words: SeqLock::new([0; Meter::WORDS]), overflow: Slot::free(), changing: Mutex::new(()) }
+    }
+
+    /// Puts the first meter of `limit` in place, with a full overflow bucket.
+    pub(crate) fn install(&self, limit: LimitId, meter: Meter, now: Moment) {
+        self.overflow.retag(Tag::overflow(limit));
+        self.overflow.release(meter.level(now).full_mark());
+        self.write(|_| meter);
+    }
+
+    /// The meter as it is. Its residue is left out: only a change needs it.
+    #[inline]
+    pub(crate) fn read(&self) -> Meter {
+        let patience = Patience::default();
+        loop {
+            if let Some([a, b, c, d, e, f, g]) = self.words.try_read() {
+                return Meter::from_words([a, b, c, d, e, f, g, 0]);
+            }
+            patience.wait();
+        }
+    }
+
+    /// Continues the meter under another limit, from the moment that `clock` gives once no reader can see the old one.
+    pub(crate) fn change(&self, limit: Limit, clock: impl FnOnce() -> Moment) {
+        self.write(|meter| meter.change(limit, clock()));
+    }
+
+    fn write(&self, next: impl FnOnce(Meter) -> Meter) {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.words.write(|words| next(Meter::from_words(words)).words());
+    }
+}

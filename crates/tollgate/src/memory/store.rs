@@ -1,0 +1,355 @@
+//! The memory store: one check against one bucket, lock-free once the bucket is in the table.
+//!
+//! A charge is a load and a compare-and-swap; a denial is a load. A bucket that is not in the table is full, or as full as
+//! the crowding rule lets a newcomer be; it moves in with its first charge. Time comes in with the check.
+
+use tollgate_core::{BucketSet, Cost, Level, Mark, Meter, Moment, Span, Spend};
+
+use crate::clock::{CLOCK_ERROR_MAX, Clock};
+use crate::identity::BucketId;
+use crate::memory::counters::{Counters, Event};
+use crate::memory::gates::{Gates, Held};
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::{Slot, Tag, Unread, mutant};
+use crate::memory::survey::{Seat, Standing, Survey, read};
+use crate::memory::table::Table;
+use crate::memory::{Crowding, LimitId};
+use crate::sync::{AtomicU64, Ordering, Patience};
+use crate::{Cause, Verdict};
+
+/// One bucket and what is asked of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) id: BucketId,
+    pub(crate) limit: LimitId,
+    pub(crate) cost: Cost,
+}
+
+/// When a check happens: at a moment the caller gave, or now by a clock that can be read again.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum When<'c> {
+    Given(Moment),
+    Read(Moment, &'c Clock),
+}
+
+/// The buckets of one limiter.
+#[derive(Debug)]
+pub(crate) struct Store<M> {
+    pub(crate) table: Table,
+    pub(crate) meters: M,
+    pub(crate) counters: Counters,
+    gates: Gates,
+    crowding: Crowding,
+    /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
+    /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
+    reclaimed_at: AtomicU64,
+}
+
+/// What moving in is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Only to see what a check would be told.
+    Look,
+    /// To be charged later, together with others.
+    Place,
+    /// To be charged at once.
+    Charge,
+}
+
+/// What came of moving in.
+#[derive(Debug)]
+pub(crate) enum MoveIn {
+    /// The check is decided.
+    Decided(Verdict),
+    /// The bucket is in the table now, or something changed: look again.
+    LookAgain,
+    /// There is no room: the shared overflow bucket stands for this one.
+    UseOverflow,
+}
+
+impl<M: MeterSource> Store<M> {
+    /// An empty store for `keys` buckets.
+    pub(crate) fn new(keys: usize, crowding: Crowding, meters: M) -> Store<M> {
+        let windows = Table::windows_for(keys);
+        Store {
+            table: Table::new(windows),
+            gates: Gates::new(windows),
+            meters,
+            counters: Counters::default(),
+            crowding,
+            reclaimed_at: AtomicU64::new(0),
+        }
+    }
+
+    /// Decides one check and charges it if it is admitted.
+    #[inline]
+    pub(crate) fn charge(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let meter = self.meters.meter(ask.limit);
+        if meter.limit().never_admits(ask.cost) {
+            return Verdict::Never { denied: BucketSet::FIRST };
+        }
+        let (now, patience) = (when.moment(), Patience::default());
+        let level = meter.level(now);
+        loop {
+            let Some((slot, tag)) = self.table.find(ask.id) else {
+                match self.move_in(ask, when, Purpose::Charge) {
+                    MoveIn::Decided(verdict) => return verdict,
+                    MoveIn::LookAgain => continue,
+                    MoveIn::UseOverflow => return self.charge_overflow(ask, when),
+                }
+            };
+            if tag.limit() != Some(ask.limit) {
+                self.relabel(slot, tag, ask, now);
+                continue;
+            }
+            match slot.mark(tag) {
+                Ok(mark) => match level.spend(mark, ask.cost) {
+                    Spend::Paid { mark: paid, remaining } => {
+                        if slot.swap(mark, paid) {
+                            return Verdict::Admit { remaining };
+                        }
+                    }
+                    short @ Spend::Short { .. } => return verdict_of(short, &meter, now),
+                },
+                Err(Unread::Locked) => patience.wait(),
+                Err(Unread::Gone) => {}
+            }
+        }
+    }
+
+    /// What a check would be told. Charges nothing.
+    pub(crate) fn peek(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let meter = self.meters.meter(ask.limit);
+        if meter.limit().never_admits(ask.cost) {
+            return Verdict::Never { denied: BucketSet::FIRST };
+        }
+        let (now, patience) = (when.moment(), Patience::default());
+        loop {
+            let Some((slot, tag)) = self.table.find(ask.id) else {
+                match self.move_in(ask, when, Purpose::Look) {
+                    MoveIn::Decided(verdict) => return verdict,
+                    MoveIn::LookAgain | MoveIn::UseOverflow => continue,
+                }
+            };
+            match slot.mark(tag) {
+                Ok(mark) => {
+                    let mark = self.under_limit(mark, tag, &meter, ask.limit, now);
+                    return verdict_of(meter.level(now).spend(mark, ask.cost), &meter, now);
+                }
+                Err(Unread::Locked) => patience.wait(),
+                Err(Unread::Gone) => {}
+            }
+        }
+    }
+
+    /// Gives an absent bucket a slot, or says what becomes of it without one.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn move_in(&self, ask: &Ask, when: When<'_>, purpose: Purpose) -> MoveIn {
+        let mut gates = self.gates.hold(ask.id.windows);
+        if self.table.find(ask.id).is_some() {
+            return MoveIn::LookAgain;
+        }
+        // After the second look, so that whoever forgot this bucket has said when; and the clock before the meter.
+        let reclaimed_at = Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed));
+        let reclaimed_at = if mutant::is("old clock") { Moment::default() } else { reclaimed_at };
+        let now = when.again(reclaimed_at);
+        let meter = self.meters.meter(ask.limit);
+        let survey = Survey::of(&self.table, ask.id, &self.meters, now);
+        survey.relieve(&mut gates);
+
+        let (vacancy, mut victim) = (survey.vacancy(), None);
+        if vacancy.is_none() && self.crowding == Crowding::Inherit {
+            victim = survey.victim(ask.limit, &self.meters, now);
+        }
+        if vacancy.or(victim).is_none() {
+            return match self.crowding {
+                Crowding::SharedOverflow if purpose != Purpose::Look => MoveIn::UseOverflow,
+                Crowding::SharedOverflow => MoveIn::Decided(self.look_at_overflow(ask, &meter, now)),
+                Crowding::DenyNew | Crowding::Inherit => {
+                    MoveIn::Decided(self.deny_new(&survey, purpose, now))
+                }
+            };
+        }
+
+        let start_level = meter.level(now.max(reclaimed_at));
+        let start = self.start(&survey, &gates, victim, ask.limit, start_level);
+        let spend = meter.level(now).spend(start, ask.cost);
+        let Spend::Paid { mark: paid, .. } = spend else {
+            return MoveIn::Decided(verdict_of(spend, &meter, now));
+        };
+        let mark = match purpose {
+            Purpose::Look => return MoveIn::Decided(verdict_of(spend, &meter, now)),
+            Purpose::Place => start,
+            Purpose::Charge => paid,
+        };
+        let Some(seat) = vacancy.or(victim) else { return MoveIn::LookAgain };
+        if !self.take(seat, Tag::new(ask.id.fingerprint, ask.limit), mark, now) {
+            return MoveIn::LookAgain;
+        }
+        self.note_taken(seat, &survey, &mut gates, ask.limit);
+        match purpose {
+            Purpose::Charge => MoveIn::Decided(verdict_of(spend, &meter, now)),
+            Purpose::Look | Purpose::Place => MoveIn::LookAgain,
+        }
+    }
+
+    /// The same check a little later: its clock read again, if it has one.
+    pub(crate) fn refresh<'c>(&self, when: When<'c>) -> When<'c> {
+        match when {
+            When::Given(_) => when,
+            When::Read(_, clock) => {
+                When::Read(when.again(Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed))), clock)
+            }
+        }
+    }
+
+    /// Where a newcomer's mark starts: full, but no fuller than whoever may have been evicted to make room, and no fuller than
+    /// the overflow bucket that it may have drawn from before.
+    fn start(
+        &self,
+        survey: &Survey<'_>,
+        gates: &Held<'_>,
+        victim: Option<&Seat<'_>>,
+        limit: LimitId,
+        level: Level,
+    ) -> Mark {
+        let mut balance = level.balance(level.full_mark());
+        match self.crowding {
+            Crowding::DenyNew => {}
+            Crowding::SharedOverflow => {
+                balance = balance.min(level.balance(read(self.meters.overflow(limit)).1));
+            }
+            Crowding::Inherit => {
+                let evicting = |which| victim.is_some_and(|victim| victim.window == which);
+                for which in (0..2).filter(|which| gates.is_crowded(*which) || evicting(*which)) {
+                    balance = balance.min(survey.inheritance(which, limit, level).unwrap_or(balance));
+                }
+            }
+        }
+        level.mark_of(balance)
+    }
+
+    /// Takes over a slot, if nobody has charged or taken it since it was seen.
+    fn take(&self, seat: &Seat<'_>, tag: Tag, mark: Mark, now: Moment) -> bool {
+        if matches!(seat.standing, Standing::Full(_)) {
+            let said = Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed));
+            // At most ten thousand times a second, so that threads that insert do not wait for one another here.
+            if said < now - CLOCK_ERROR_MAX {
+                self.reclaimed_at.fetch_max(now.as_nanos(), Ordering::Relaxed);
+            }
+        }
+        if !seat.slot.hold(seat.mark) {
+            return false;
+        }
+        seat.slot.retag(tag);
+        // Never the mark that was there before: a charge under way for the former owner would take it for its own.
+        let same = mark == seat.mark;
+        seat.slot.release(if same { Mark::from_word(mark.word().wrapping_add(1)) } else { mark });
+        true
+    }
+
+    fn note_taken(&self, seat: &Seat<'_>, survey: &Survey<'_>, gates: &mut Held<'_>, newcomer: LimitId) {
+        match seat.standing {
+            Standing::Free => self.counters.count(Event::TookFree),
+            Standing::Full(_) => self.counters.count(Event::TookFull),
+            Standing::Live(evicted) => {
+                gates.set_crowded(seat.window, true);
+                self.counters.count(Event::Evicted);
+                if evicted != newcomer && !survey.leaves_kin(seat) {
+                    self.counters.count(Event::Forgotten);
+                }
+            }
+        }
+    }
+
+    fn deny_new(&self, survey: &Survey<'_>, purpose: Purpose, now: Moment) -> Verdict {
+        if purpose != Purpose::Look {
+            self.counters.count(Event::DeniedNew);
+        }
+        Verdict::Deny {
+            wait: Span::from_nanos(survey.nanos_to_vacancy(&self.meters, now)),
+            remaining: tollgate_core::Tokens::ZERO,
+            denied: BucketSet::FIRST,
+            cause: Cause::Crowded,
+        }
+    }
+
+    fn look_at_overflow(&self, ask: &Ask, meter: &Meter, now: Moment) -> Verdict {
+        let (_, mark) = read(self.meters.overflow(ask.limit));
+        verdict_of(meter.level(now).spend(mark, ask.cost), meter, now)
+    }
+
+    /// Charges a client that found no room to the bucket that all such clients of its limit share.
+    fn charge_overflow(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let (slot, now) = (self.meters.overflow(ask.limit), when.again(Moment::default()));
+        let meter = self.meters.meter(ask.limit);
+        loop {
+            let (_, mark) = read(slot);
+            let spend = meter.level(now).spend(mark, ask.cost);
+            match spend {
+                Spend::Paid { mark: paid, .. } if !slot.swap(mark, paid) => {}
+                Spend::Paid { .. } => {
+                    self.counters.count(Event::Overflowed);
+                    return verdict_of(spend, &meter, now);
+                }
+                Spend::Short { .. } => return verdict_of(spend, &meter, now),
+            }
+        }
+    }
+
+    /// Carries a bucket over to the limit of `ask`: same balance, at most the new burst. Gives no tokens.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn relabel(&self, slot: &Slot, tag: Tag, ask: &Ask, now: Moment) {
+        let Ok(mark) = slot.mark(tag) else { return };
+        let meter = self.meters.meter(ask.limit);
+        let carried = self.under_limit(mark, tag, &meter, ask.limit, now);
+        if slot.hold(mark) {
+            slot.retag(Tag::new(ask.id.fingerprint, ask.limit));
+            slot.release(carried);
+            self.counters.count(Event::Relabelled);
+        }
+    }
+
+    /// What the mark of a slot tagged `tag` is under `limit`.
+    fn under_limit(&self, mark: Mark, tag: Tag, meter: &Meter, limit: LimitId, now: Moment) -> Mark {
+        match tag.limit() {
+            Some(old) if old != limit => {
+                meter.level(now).mark_of(self.meters.meter(old).level(now).balance(mark))
+            }
+            _ => mark,
+        }
+    }
+}
+
+impl When<'_> {
+    #[inline]
+    pub(crate) fn moment(self) -> Moment {
+        match self {
+            When::Given(now) | When::Read(now, _) => now,
+        }
+    }
+
+    /// The time now: what the caller gave, or the clock read again, which by another thread's clock may be `seen` already.
+    pub(crate) fn again(self, seen: Moment) -> Moment {
+        match self {
+            When::Given(now) => now,
+            When::Read(_, clock) => clock.now().max(seen),
+        }
+    }
+}
+
+/// A verdict over one bucket.
+#[inline]
+pub(crate) fn verdict_of(spend: Spend, meter: &Meter, now: Moment) -> Verdict {
+    match spend {
+        Spend::Paid { remaining, .. } => Verdict::Admit { remaining },
+        Spend::Short { missing, held } => Verdict::Deny {
+            wait: meter.wait_for(missing, now),
+            remaining: held,
+            denied: BucketSet::FIRST,
+            cause: Cause::Exceeded,
+        },
+    }
+}

@@ -1,0 +1,185 @@
+//! A look around the two windows of a newcomer: who lives there, who may go, and how full the newcomer may start.
+//!
+//! Only meaningful while the gates of both windows are held: charges go on meanwhile, but nobody moves in or out.
+
+use tollgate_core::{Level, Mark, Moment};
+
+use crate::clock::CLOCK_ERROR_MAX;
+use crate::identity::BucketId;
+use crate::memory::LimitId;
+use crate::memory::gates::Held;
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::{Slot, Tag, Unread};
+use crate::memory::table::{Table, WINDOW_SLOTS};
+use crate::sync::Patience;
+
+/// Slots in two windows.
+const SEATS: usize = 2 * WINDOW_SLOTS;
+
+/// One slot of the two windows, as it was seen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seat<'t> {
+    pub(crate) slot: &'t Slot,
+    pub(crate) mark: Mark,
+    pub(crate) standing: Standing,
+    /// In the bucket's first (0) or second (1) window.
+    pub(crate) window: usize,
+}
+
+/// What a slot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    Free,
+    /// A full bucket: forgetting it loses nothing.
+    Full(LimitId),
+    /// A bucket that is not full.
+    Live(LimitId),
+}
+
+/// Two windows, as they were seen.
+#[derive(Debug)]
+pub(crate) struct Survey<'t> {
+    seats: [Option<Seat<'t>>; SEATS],
+}
+
+impl<'t> Survey<'t> {
+    /// Looks at every slot of both windows. A bucket counts as full if it was so a clock error before `now`: another
+    /// thread's clock may be that far behind.
+    pub(crate) fn of(table: &'t Table, id: BucketId, meters: &impl MeterSource, now: Moment) -> Survey<'t> {
+        let (mut seats, mut levels) = ([None; SEATS], LevelMemo::new(meters, now - CLOCK_ERROR_MAX));
+        let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
+        for (which, window) in id.windows.into_iter().take(windows).enumerate() {
+            for (index, slot) in table.window(window).iter().enumerate() {
+                let (tag, mark) = read(slot);
+                let standing = match tag.limit() {
+                    None => Standing::Free,
+                    Some(limit) if levels.of(limit).is_full(mark) => Standing::Full(limit),
+                    Some(limit) => Standing::Live(limit),
+                };
+                seats[which * WINDOW_SLOTS + index] = Some(Seat { slot, mark, standing, window: which });
+            }
+        }
+        Survey { seats }
+    }
+
+    /// A slot that may be taken at no loss: in the window that has more of them, so that both fill evenly; a free one first.
+    pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
+        let vacant = |which| self.window(which).filter(|seat| !seat.is_live()).count();
+        let which = usize::from(vacant(1) > vacant(0));
+        let free = self.window(which).find(|seat| seat.standing == Standing::Free);
+        free.or_else(|| self.window(which).find(|seat| !seat.is_live()))
+    }
+
+    /// The slot to take when nothing is vacant: the fullest bucket of the newcomer's own limit; where there is none, the one
+    /// that would have been full soonest.
+    pub(crate) fn victim(&self, limit: LimitId, meters: &impl MeterSource, now: Moment) -> Option<&Seat<'t>> {
+        let level = meters.meter(limit).level(now);
+        let kin = self.live().filter(|(_, theirs)| *theirs == limit).map(|(seat, _)| seat);
+        kin.max_by_key(|seat| level.balance(seat.mark)).or_else(|| {
+            let to_full = |(seat, limit): &(&Seat<'t>, LimitId)| nanos_to_full(meters, *limit, seat.mark, now);
+            self.live().min_by_key(to_full).map(|(seat, _)| seat)
+        })
+    }
+
+    /// The most that a newcomer of `limit` may hold in `which` window if that window is crowded: what its fullest bucket of
+    /// the same limit holds, since whoever was evicted from there held no more. `None` if nothing there says so.
+    pub(crate) fn inheritance(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
+        if self.window(which).any(|seat| seat.standing == Standing::Full(limit)) {
+            return None;
+        }
+        let kin = self.window(which).filter(|seat| seat.standing == Standing::Live(limit));
+        kin.map(|seat| level.balance(seat.mark)).max()
+    }
+
+    /// Whether whoever was evicted from this window would be full by now: a bucket of every limit that lives here is.
+    pub(crate) fn is_relieved(&self, which: usize) -> bool {
+        let full = |limit| self.window(which).any(|seat| seat.standing == Standing::Full(limit));
+        self.window(which).any(|seat| !seat.is_live())
+            && self.window(which).all(|seat| match seat.standing {
+                Standing::Live(limit) => full(limit),
+                Standing::Free | Standing::Full(_) => true,
+            })
+    }
+
+    /// Whether another bucket of the victim's limit stays in its window, for the victim to inherit from when it returns.
+    pub(crate) fn leaves_kin(&self, victim: &Seat<'t>) -> bool {
+        self.window(victim.window).any(|seat| seat.standing == victim.standing && !std::ptr::eq(seat.slot, victim.slot))
+    }
+
+    /// How soon some slot here will be vacant, in nanoseconds.
+    pub(crate) fn nanos_to_vacancy(&self, meters: &impl MeterSource, now: Moment) -> u64 {
+        let soonest = self.live().map(|(seat, limit)| nanos_to_full(meters, limit, seat.mark, now)).min();
+        soonest.unwrap_or(0).saturating_add(CLOCK_ERROR_MAX.as_nanos())
+    }
+
+    /// Clears the crowded mark of windows that are so no more.
+    pub(crate) fn relieve(&self, gates: &mut Held<'_>) {
+        for which in 0..2 {
+            if gates.is_crowded(which) && self.is_relieved(which) {
+                gates.set_crowded(which, false);
+            }
+        }
+    }
+
+    fn window(&self, which: usize) -> impl Iterator<Item = &Seat<'t>> {
+        self.seats.iter().flatten().filter(move |seat| seat.window == which)
+    }
+
+    fn live(&self) -> impl Iterator<Item = (&Seat<'t>, LimitId)> {
+        self.seats.iter().flatten().filter_map(|seat| match seat.standing {
+            Standing::Live(limit) => Some((seat, limit)),
+            Standing::Free | Standing::Full(_) => None,
+        })
+    }
+}
+
+impl Seat<'_> {
+    fn is_live(&self) -> bool {
+        matches!(self.standing, Standing::Live(_))
+    }
+}
+
+/// Tag and mark of one slot at one moment; waits while somebody holds it.
+pub(crate) fn read(slot: &Slot) -> (Tag, Mark) {
+    let patience = Patience::default();
+    loop {
+        let tag = slot.tag();
+        match slot.mark(tag) {
+            Ok(mark) => return (tag, mark),
+            Err(Unread::Locked) => patience.wait(),
+            Err(Unread::Gone) => {}
+        }
+    }
+}
+
+fn nanos_to_full(meters: &impl MeterSource, limit: LimitId, mark: Mark, now: Moment) -> u64 {
+    let meter = meters.meter(limit);
+    let level = meter.level(now);
+    let missing = meter.limit().burst().as_micros().saturating_add_signed(-level.balance(mark));
+    meter.wait_for(missing, now).as_nanos()
+}
+
+/// The levels of the limits seen in one survey; nearly always it is the same limit again.
+struct LevelMemo<'m, M> {
+    meters: &'m M,
+    now: Moment,
+    last: Option<(LimitId, Level)>,
+}
+
+impl<'m, M: MeterSource> LevelMemo<'m, M> {
+    fn new(meters: &'m M, now: Moment) -> Self {
+        Self { meters, now, last: None }
+    }
+
+    fn of(&mut self, limit: LimitId) -> Level {
+        match self.last {
+            Some((last, level)) if last == limit => level,
+            _ => {
+                let level = self.meters.meter(limit).level(self.now);
+                self.last = Some((limit, level));
+                level
+            }
+        }
+    }
+}

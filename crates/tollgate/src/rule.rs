@@ -1,0 +1,161 @@
+//! A rule: a set of buckets, one for each key, under one limit.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tollgate_core::{Cost, Limit, Moment};
+
+use crate::identity::Namespace;
+use crate::memory::LimitId;
+use crate::memory::meters::MeterSource;
+use crate::memory::store::{Ask, When};
+use crate::shared::{RuleError, Shared};
+use crate::{CheckError, Key, Verdict};
+
+/// How many clients share one bucket of a rule. A check over several buckets takes them from narrow to broad, so that the
+/// one everybody shares is never held while others wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Breadth {
+    /// One client: a user, an API key, an address.
+    Client,
+    /// Many clients: an organisation, an endpoint, a network prefix.
+    Group,
+    /// All of them: the global limit.
+    Everyone,
+}
+
+/// A handle on one rule of a [`crate::Limiter`]. Cheap to clone; clones share the buckets.
+#[derive(Clone)]
+pub struct Rule {
+    pub(crate) shared: Arc<Shared>,
+    namespace: Namespace,
+    limit: LimitId,
+    breadth: Breadth,
+    name: Arc<str>,
+}
+
+/// What one check asks of one bucket. Small and `Copy`: the key is hashed when the charge is made, not kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Charge {
+    pub(crate) ask: Result<Ask, CheckError>,
+    pub(crate) breadth: Breadth,
+    pub(crate) limiter: u64,
+}
+
+impl Rule {
+    pub(crate) fn declare(
+        shared: &Arc<Shared>,
+        name: &str,
+        breadth: Breadth,
+        tier: &str,
+        limit: Limit,
+    ) -> Result<Rule, RuleError> {
+        let id = shared.declare(name, breadth, tier, limit)?;
+        Ok(Rule::handle(Arc::clone(shared), name, breadth, id))
+    }
+
+    /// A handle on a rule that is in the book.
+    pub(crate) fn handle(shared: Arc<Shared>, name: &str, breadth: Breadth, limit: LimitId) -> Rule {
+        let namespace = shared.seed.namespace(name);
+        Rule { shared, namespace, limit, breadth, name: Arc::from(name) }
+    }
+
+    /// Asks for one token from the bucket of `key`.
+    #[inline]
+    pub fn check(&self, key: impl Key) -> Verdict {
+        self.check_n(key, Cost::ONE)
+    }
+
+    /// Asks for `cost` from the bucket of `key`.
+    #[inline]
+    pub fn check_n(&self, key: impl Key, cost: Cost) -> Verdict {
+        let ask = match self.ask(&key, cost) {
+            Ok(ask) => ask,
+            Err(error) => return Verdict::Invalid(error),
+        };
+        let Shared { store, clock, .. } = &*self.shared;
+        // The clock is read while the bucket is on its way.
+        store.table.prefetch(ask.id);
+        store.charge(&ask, When::Read(clock.now(), clock))
+    }
+
+    /// Asks for `cost` from the bucket of `key` at a moment of the caller's choosing.
+    ///
+    /// Moments may jump about: whatever the order, no interval admits more than `burst + rate · d`.
+    pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
+        match self.ask(&key, cost) {
+            Ok(ask) => self.shared.store.charge(&ask, When::Given(now)),
+            Err(error) => Verdict::Invalid(error),
+        }
+    }
+
+    /// What a check of one token would be told. Spends nothing.
+    pub fn peek(&self, key: impl Key) -> Verdict {
+        match self.ask(&key, Cost::ONE) {
+            Ok(ask) => self.shared.store.peek(&ask, When::Read(self.shared.clock.now(), &self.shared.clock)),
+            Err(error) => Verdict::Invalid(error),
+        }
+    }
+
+    /// What a check of `cost` at `now` would be told. Spends nothing.
+    pub fn peek_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
+        match self.ask(&key, cost) {
+            Ok(ask) => self.shared.store.peek(&ask, When::Given(now)),
+            Err(error) => Verdict::Invalid(error),
+        }
+    }
+
+    /// One token from the bucket of `key`, to be asked for together with others.
+    #[inline]
+    pub fn charge(&self, key: impl Key) -> Charge {
+        self.charge_n(key, Cost::ONE)
+    }
+
+    /// `cost` from the bucket of `key`, to be asked for together with others.
+    #[inline]
+    pub fn charge_n(&self, key: impl Key, cost: Cost) -> Charge {
+        Charge { ask: self.ask(&key, cost), breadth: self.breadth, limiter: self.shared.serial }
+    }
+
+    /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to
+    /// another takes its balance along. Declaring a tier that exists sets its limit, as [`Rule::set_limit`] does.
+    pub fn tier(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
+        Rule::declare(&self.shared, &self.name, self.breadth, name, limit)
+    }
+
+    /// Changes the limit from now on, for every key at once. Balances carry over: what was refilled was refilled at the old
+    /// rate, a smaller burst clamps, a larger one is room to refill into.
+    pub fn set_limit(&self, limit: Limit) {
+        self.shared.store.meters.cell(self.limit).change(limit, || self.shared.clock.now());
+    }
+
+    /// Changes the limit from `now` on.
+    pub fn set_limit_at(&self, limit: Limit, now: Moment) {
+        self.shared.store.meters.cell(self.limit).change(limit, || now);
+    }
+
+    /// The limit in force.
+    pub fn limit(&self) -> Limit {
+        *self.shared.store.meters.meter(self.limit).limit()
+    }
+
+    /// The rule's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[inline]
+    fn ask(&self, key: &impl Key, cost: Cost) -> Result<Ask, CheckError> {
+        if cost.as_micros() == 0 {
+            return Err(CheckError::ZeroCost);
+        }
+        let id = self.namespace.bucket(key, self.shared.store.table.windows())?;
+        Ok(Ask { id, limit: self.limit, cost })
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rule").field("name", &self.name).field("limit", &self.limit()).finish_non_exhaustive()
+    }
+}

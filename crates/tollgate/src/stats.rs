@@ -1,0 +1,40 @@
+//! What the table has been through.
+
+use crate::memory::counters::{Counters, Event};
+
+/// Counts since the limiter was made. Each is exact; together they are not one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// How many keys the table was made for.
+    pub keys_max: usize,
+    /// Slots that hold a bucket, full ones that nobody has reclaimed yet included.
+    pub slots_taken: u64,
+    /// Full buckets that were forgotten to make room, at no loss.
+    pub reclaimed: u64,
+    /// Buckets that were not full and had to make room for a newcomer, which inherited their mark.
+    pub evicted: u64,
+    /// Evictions after which the evicted client would come back full; see [`crate::Crowding::Inherit`].
+    pub forgotten: u64,
+    /// New clients denied for want of room.
+    pub denied_new: u64,
+    /// Charges to a shared overflow bucket.
+    pub overflowed: u64,
+    /// Buckets carried over to another limit of their rule.
+    pub relabelled: u64,
+}
+
+impl Stats {
+    pub(crate) fn of(counters: &Counters, keys_max: usize) -> Stats {
+        Stats {
+            keys_max,
+            slots_taken: counters.sum(Event::TookFree),
+            reclaimed: counters.sum(Event::TookFull),
+            evicted: counters.sum(Event::Evicted),
+            forgotten: counters.sum(Event::Forgotten),
+            denied_new: counters.sum(Event::DeniedNew),
+            overflowed: counters.sum(Event::Overflowed),
+            relabelled: counters.sum(Event::Relabelled),
+        }
+    }
+}

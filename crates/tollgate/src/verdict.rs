@@ -1,0 +1,145 @@
+//! What a check is told.
+
+use std::fmt;
+use std::time::Duration;
+
+use tollgate_core::{BucketSet, CHARGES_MAX, Span, Tokens};
+
+use crate::key::KEY_BYTES_MAX;
+
+/// The answer to a check, over one bucket or several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go ahead: every bucket was charged.
+    Admit {
+        /// What is left in the bucket that has least left.
+        remaining: Tokens,
+    },
+    /// Not now; nothing was charged.
+    Deny {
+        /// The exact time to wait: the same check is admitted then, if nobody else spends, and not a nanosecond earlier.
+        wait: Span,
+        /// What is held by the denying bucket that holds least.
+        remaining: Tokens,
+        /// Which of the charges denied, by their position.
+        denied: BucketSet,
+        /// Why.
+        cause: Cause,
+    },
+    /// Not ever: the cost is above the burst. Nothing was charged.
+    Never {
+        /// Which of the charges can never be admitted, by their position.
+        denied: BucketSet,
+    },
+    /// The check itself is at fault. Nothing was charged, and nothing should be let through.
+    Invalid(CheckError),
+}
+
+/// Why a check was denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// A bucket holds too little.
+    Exceeded,
+    /// The table has no room for another client and its rule is [`crate::Crowding::DenyNew`].
+    Crowded,
+}
+
+impl Verdict {
+    /// Whether to go ahead.
+    #[inline]
+    pub const fn is_admitted(&self) -> bool {
+        matches!(self, Verdict::Admit { .. })
+    }
+
+    /// How long to wait before trying again; `None` if it was admitted, or if waiting does not help.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Verdict::Deny { wait, .. } => Some(Duration::from(*wait)),
+            _ => None,
+        }
+    }
+
+    /// What the tightest bucket holds now, if the check was decided by what buckets hold.
+    pub const fn remaining(&self) -> Option<Tokens> {
+        match self {
+            Verdict::Admit { remaining } | Verdict::Deny { remaining, .. } => Some(*remaining),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Admit { remaining } => write!(f, "admitted, {remaining} left"),
+            Verdict::Deny { wait, cause: Cause::Exceeded, .. } => write!(f, "denied, retry in {wait}"),
+            Verdict::Deny { wait, cause: Cause::Crowded, .. } => {
+                write!(f, "denied for want of room in the table, retry in {wait}")
+            }
+            Verdict::Never { .. } => write!(f, "denied for good: the cost is above the burst"),
+            Verdict::Invalid(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// Why a check cannot be decided. Each message names the field, the value and the cure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A key without bytes.
+    EmptyKey,
+    /// A key above [`KEY_BYTES_MAX`].
+    KeyTooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// A cost of nothing.
+    ZeroCost,
+    /// A check over no buckets.
+    NoCharges,
+    /// A check over more than [`CHARGES_MAX`] buckets.
+    TooManyCharges {
+        /// How many there were.
+        charges: usize,
+    },
+    /// One bucket charged under two limits in one check.
+    TierConflict {
+        /// The position of the second one.
+        charge: usize,
+    },
+    /// A charge made by a rule of another limiter.
+    ForeignCharge {
+        /// Its position.
+        charge: usize,
+    },
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EmptyKey => {
+                write!(f, "`key` is empty; give the client's identity, or `()` for one bucket that all share")
+            }
+            Self::KeyTooLong { bytes } => {
+                write!(f, "`key` has {bytes} bytes; use at most {KEY_BYTES_MAX}, or a digest of it")
+            }
+            Self::ZeroCost => write!(f, "`cost` is 0, which would admit everything; use `peek` to look without spending"),
+            Self::NoCharges => write!(f, "`charges` is empty; give at least one, or do not check at all"),
+            Self::TooManyCharges { charges } => {
+                write!(f, "`charges` has {charges} entries; use at most {CHARGES_MAX} in one check")
+            }
+            Self::TierConflict { charge } => write!(
+                f,
+                "`charges[{charge}]` names a bucket that another charge of this check names under another limit; \
+                 charge it once"
+            ),
+            Self::ForeignCharge { charge } => write!(
+                f,
+                "`charges[{charge}]` was made by a rule of another limiter; make it with a rule of this one"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}

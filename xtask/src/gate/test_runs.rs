@@ -1,0 +1,92 @@
+//! Steps `test`, `proofs`, `loom` and `doc-tests`: runs of `cargo test`, counted from what they print.
+//!
+//! A test target that is not for every `cargo test` has `test = false` in its manifest and a name that says which step
+//! runs it: `heavy…` and `timing…` (proofs), `loom…` (loom). The tidy rule `test-targets` keeps it so.
+
+use crate::invocation::Invocation;
+use crate::metadata::Metadata;
+use crate::paint;
+use crate::problem::Problem;
+use crate::workspace::Workspace;
+
+use super::tally::Tally;
+use super::test_log::TestLog;
+use super::{Report, Stop};
+
+/// Unit and integration tests of every crate. The build comes first, so that a broken one ends the gate.
+pub(super) fn test(workspace: &Workspace) -> Result<Report, Problem> {
+    let build = workspace.cargo(["test", "--workspace", "--all-features", "--tests", "--no-run"]);
+    announce(&build);
+    if !build.run()?.success() {
+        return Ok(Report { tally: Tally::FAILURE, stop: Some(Stop::BuildBroken) });
+    }
+    let tests = workspace.cargo(["test", "--workspace", "--all-features", "--tests", "--no-fail-fast"]);
+    count_tests(tests).map(Report::from)
+}
+
+/// The tests that need optimisation and the machine for themselves: first `heavy`, then `timing`.
+pub(super) fn proofs(workspace: &Workspace) -> Result<Tally, Problem> {
+    let metadata = Metadata::of_members(workspace)?;
+    let mut tally = Tally::default();
+    for (package, target) in [targets(&metadata, "heavy"), targets(&metadata, "timing")].concat() {
+        let proof = ["test", "--profile", "proof", "--package", package, "--test", target];
+        tally += count_tests(workspace.cargo(proof).args(["--", "--test-threads=1"]))?;
+    }
+    Ok(or_nothing_to_run(tally, "heavy` or `timing"))
+}
+
+/// The concurrent protocols, built against loom's own atomics in a target folder of their own.
+pub(super) fn loom(workspace: &Workspace) -> Result<Tally, Problem> {
+    let metadata = Metadata::of_members(workspace)?;
+    let target_dir = metadata.target_directory.join("loom");
+    let mut tally = Tally::default();
+    for (package, target) in targets(&metadata, "loom") {
+        let loom = ["test", "--profile", "proof", "--package", package, "--test", target];
+        let loom = workspace.cargo(loom).args(["--target-dir", &target_dir.to_string_lossy()]);
+        let loom = loom.args(["--", "--test-threads=2"]).append_env("RUSTFLAGS", "--cfg loom");
+        tally += count_tests(loom)?;
+    }
+    Ok(or_nothing_to_run(tally, "loom"))
+}
+
+/// The examples in documentation comments.
+pub(super) fn doc_tests(workspace: &Workspace) -> Result<Tally, Problem> {
+    count_tests(workspace.cargo(["test", "--workspace", "--all-features", "--doc", "--no-fail-fast"]))
+}
+
+/// Package and target of every test target whose name starts with `prefix`.
+fn targets<'a>(metadata: &'a Metadata, prefix: &str) -> Vec<(&'a str, &'a str)> {
+    let mut found = Vec::new();
+    for package in &metadata.packages {
+        let tests = package.targets_of_kind("test").filter(|target| target.name.starts_with(prefix));
+        found.extend(tests.map(|target| (package.name.as_str(), target.name.as_str())));
+    }
+    found
+}
+
+/// Runs tests and counts them. A run without a single test is a failure: it proves nothing.
+fn count_tests(invocation: Invocation) -> Result<Tally, Problem> {
+    announce(&invocation);
+    let typed = invocation.typed().to_owned();
+    let mut log = TestLog::default();
+    let status = invocation.watch(|line| log.see(line))?;
+    let mut tally = log.finish(status.success());
+    if !tally.ran_any() {
+        println!("{}", paint::bad(&format!("   no test was run by `{typed}`; has it lost its tests?")));
+        tally += Tally::FAILURE;
+    }
+    Ok(tally)
+}
+
+/// A step without targets says so and counts as skipped.
+fn or_nothing_to_run(tally: Tally, names: &str) -> Tally {
+    if tally != Tally::default() {
+        return tally;
+    }
+    println!("   nothing to run: no package has a test target named `{names}`");
+    Tally::SKIP
+}
+
+fn announce(invocation: &Invocation) {
+    println!("   {}", paint::faint(&format!("$ {}", invocation.typed())));
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask <verb>`: every command of this repository.
+//!
+//! A verb parses its own arguments and prints its own output; this file only finds it by name.
+
+mod invocation;
+mod metadata;
+mod paint;
+mod problem;
+mod stopwatch;
+mod workspace;
+
+mod bench;
+mod fuzz;
+mod gate;
+mod run;
+mod tidy;
+
+use std::process::ExitCode;
+
+use problem::Problem;
+use workspace::Workspace;
+
+/// One command: how it is typed, what it is for, and the function that does it.
+struct Verb {
+    name: &'static str,
+    arguments: &'static str,
+    purpose: &'static str,
+    execute: fn(&Workspace, &[String]) -> Result<ExitCode, Problem>,
+}
+
+/// Every verb, in the order in which a newcomer meets them.
+const VERBS: [Verb; 5] = [
+    Verb {
+        name: "run",
+        arguments: "[ARGS…]",
+        purpose: "build Tollgate and run its demo; ARGS go to `tollgate demo`",
+        execute: run::execute,
+    },
+    Verb {
+        name: "test",
+        arguments: "[STEP…]",
+        purpose: "the whole gate, or only the named steps; TOLLGATE_SKIP=loom,docs leaves some out",
+        execute: gate::execute,
+    },
+    Verb {
+        name: "bench",
+        arguments: "SUITE [--json] [--case GLOB]",
+        purpose: "measure; with --json stdout holds JSON lines only",
+        execute: bench::execute,
+    },
+    Verb {
+        name: "fuzz",
+        arguments: "[TARGET] [--seconds N]",
+        purpose: "list the fuzz targets, or fuzz one (60 seconds unless told otherwise)",
+        execute: fuzz::execute,
+    },
+    Verb {
+        name: "tidy",
+        arguments: "",
+        purpose: "check arrows between crates, file sizes, stray files and banned names",
+        execute: tidy::execute,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(code) => code,
+        Err(problem) => {
+            eprintln!("xtask: {problem}");
+            problem.exit_code()
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<ExitCode, Problem> {
+    let Some((name, rest)) = arguments.split_first() else {
+        print!("{}", help());
+        return Ok(ExitCode::SUCCESS);
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print!("{}", help());
+        return Ok(ExitCode::SUCCESS);
+    }
+    match VERBS.iter().find(|verb| verb.name == name) {
+        Some(verb) => (verb.execute)(&Workspace::find()?, rest),
+        None => Err(Problem::usage(format!("there is no verb `{name}`\n\n{}", help().trim_end()))),
+    }
+}
+
+fn help() -> String {
+    let lines = VERBS.iter().map(|verb| {
+        let typed = format!("{} {}", verb.name, verb.arguments);
+        format!("  {typed:<36} {}\n", verb.purpose)
+    });
+    format!("Usage: cargo xtask <verb>\n\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dispatch, help};
+
+    #[test]
+    fn the_help_names_every_verb() {
+        for verb in ["run", "test", "bench", "fuzz", "tidy"] {
+            assert!(help().lines().any(|line| line.trim_start().starts_with(verb)), "{verb}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_verb_is_answered_with_the_list() {
+        let problem = dispatch(&["tets".to_owned()]).unwrap_err();
+        assert!(problem.to_string().contains("no verb `tets`"));
+        assert!(problem.to_string().contains("cargo xtask <verb>"));
+    }
+}
