@@ -36,7 +36,11 @@ impl Clock {
     /// that counter, otherwise through [`Instant`].
     pub fn system() -> Clock {
         let real = Monotonic::start();
-        if tsc::is_trusted() { Clock(Source::Tsc(Arc::new(AnchoredTsc::new(real)))) } else { Clock(Source::Monotonic(real)) }
+        if tsc::is_trusted() {
+            Clock(Source::Tsc(Arc::new(AnchoredTsc::new(real))))
+        } else {
+            Clock(Source::Monotonic(real))
+        }
     }
 
     /// The machine's monotonic clock, always through [`Instant`].

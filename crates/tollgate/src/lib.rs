@@ -25,6 +25,7 @@ pub use rule::{Breadth, Charge, Rule};
 pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};
 pub use stats::Stats;
 pub use tollgate_core::{
-    BucketSet, Burst, CHARGES_MAX, Cost, FloatError, FloatFault, Limit, LimitError, Moment, Rate, Span, Tokens,
+    BucketSet, Burst, CHARGES_MAX, Cost, FloatError, FloatFault, Limit, LimitError, Moment, Rate, Span,
+    Tokens,
 };
 pub use verdict::{Cause, CheckError, Verdict};

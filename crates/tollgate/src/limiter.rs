@@ -7,10 +7,10 @@ use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
 
 use crate::clock::Clock;
 use crate::identity::{Seed, random_word};
-use crate::memory::{Crowding, LimitId};
 use crate::memory::meters::Meters;
 use crate::memory::store::{Ask, Store, When};
 use crate::memory::table::KEYS_MAX;
+use crate::memory::{Crowding, LimitId};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{Book, RuleError, Shared};
 use crate::{CheckError, Key, Stats, Verdict};
@@ -133,9 +133,11 @@ impl Limiter {
                 store.table.prefetch(ask.id);
             }
             let (when, base) = (when(), verdicts.len());
-            verdicts.extend(batch.iter().enumerate().map(|(index, charge)| match self.accept(base + index, charge) {
-                Ok(ask) => store.charge(&ask, when),
-                Err(error) => Verdict::Invalid(error),
+            verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
+                match self.accept(base + index, charge) {
+                    Ok(ask) => store.charge(&ask, when),
+                    Err(error) => Verdict::Invalid(error),
+                }
             }));
         }
     }
@@ -242,7 +244,10 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroKeys => {
-                write!(f, "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})")
+                write!(
+                    f,
+                    "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})"
+                )
             }
             Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
         }

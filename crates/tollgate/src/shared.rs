@@ -107,7 +107,8 @@ impl Book {
         }
         let id = self.limits.checked_add(1).and_then(LimitId::new).ok_or(RuleError::TooManyLimits)?;
         self.limits = id.get();
-        let entry = self.rules.entry(rule.to_owned()).or_insert_with(|| Entry { breadth, tiers: HashMap::new() });
+        let entry =
+            self.rules.entry(rule.to_owned()).or_insert_with(|| Entry { breadth, tiers: HashMap::new() });
         entry.tiers.insert(tier.to_owned(), id);
         Ok((id, true))
     }
@@ -138,8 +139,12 @@ pub enum RuleError {
 impl fmt::Display for RuleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EmptyName => write!(f, "`name` is empty; name the rule, for instance after what it protects"),
-            Self::NameTooLong { bytes } => write!(f, "`name` has {bytes} bytes; use at most {NAME_BYTES_MAX}"),
+            Self::EmptyName => {
+                write!(f, "`name` is empty; name the rule, for instance after what it protects")
+            }
+            Self::NameTooLong { bytes } => {
+                write!(f, "`name` has {bytes} bytes; use at most {NAME_BYTES_MAX}")
+            }
             Self::TooManyLimits => write!(
                 f,
                 "`limit` would be one of more than {LIMITS_MAX} in this limiter; let clients share tiers, or use a second \

@@ -124,7 +124,9 @@ impl fmt::Display for CheckError {
             Self::KeyTooLong { bytes } => {
                 write!(f, "`key` has {bytes} bytes; use at most {KEY_BYTES_MAX}, or a digest of it")
             }
-            Self::ZeroCost => write!(f, "`cost` is 0, which would admit everything; use `peek` to look without spending"),
+            Self::ZeroCost => {
+                write!(f, "`cost` is 0, which would admit everything; use `peek` to look without spending")
+            }
             Self::NoCharges => write!(f, "`charges` is empty; give at least one, or do not check at all"),
             Self::TooManyCharges { charges } => {
                 write!(f, "`charges` has {charges} entries; use at most {CHARGES_MAX} in one check")

@@ -3,7 +3,7 @@
 //! A thread that adds a bucket holds the gates of both its windows, taken in ascending order. A gate is never waited for
 //! while a slot is held, so the two kinds of lock cannot wait for each other in a circle.
 
-use crate::sync::{AtomicU8, Ordering, Patience};
+use crate::sync::{AtomicU8, Ordering, Patience, released};
 
 /// Some thread is adding to this window.
 const CLOSED: u8 = 1;
@@ -32,7 +32,8 @@ impl Gates {
         let (first, second) = (one.min(other), one.max(other));
         let first_crowded = self.close(first);
         let second_crowded = if first == second { first_crowded } else { self.close(second) };
-        let crowded = if one == first { [first_crowded, second_crowded] } else { [second_crowded, first_crowded] };
+        let crowded =
+            if one == first { [first_crowded, second_crowded] } else { [second_crowded, first_crowded] };
         Held { gates: self, windows, crowded }
     }
 
@@ -43,8 +44,11 @@ impl Gates {
             return gate.load(Ordering::Acquire) & CROWDED != 0;
         }
         loop {
-            let seen = gate.fetch_or(CLOSED, Ordering::Acquire);
-            if seen & CLOSED == 0 {
+            let seen = gate.load(Ordering::Relaxed);
+            let is_open = seen & CLOSED == 0;
+            if is_open
+                && gate.compare_exchange(seen, seen | CLOSED, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            {
                 return seen & CROWDED != 0;
             }
             patience.wait();
@@ -69,8 +73,11 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        for (window, crowded) in self.windows.into_iter().zip(self.crowded) {
+        // Where both windows are one, it must be opened once: by the second time it may be somebody else's.
+        let gates = if self.windows[0] == self.windows[1] { 1 } else { 2 };
+        for (window, crowded) in self.windows.into_iter().zip(self.crowded).take(gates) {
             self.gates.0[window as usize].store(if crowded { CROWDED } else { 0 }, Ordering::Release);
         }
+        released();
     }
 }

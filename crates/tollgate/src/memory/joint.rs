@@ -98,7 +98,9 @@ impl<M: MeterSource> Store<M> {
         for (index, (ask, breadth)) in asks.iter().enumerate() {
             let (slot, tag) = match self.table.find(ask.id) {
                 Some((slot, tag)) => (slot, tag),
-                None if overflowing.contains(index) => (self.meters.overflow(ask.limit), Tag::overflow(ask.limit)),
+                None if overflowing.contains(index) => {
+                    (self.meters.overflow(ask.limit), Tag::overflow(ask.limit))
+                }
                 None => {
                     absent.insert(index);
                     continue;

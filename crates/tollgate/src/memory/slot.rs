@@ -6,7 +6,7 @@
 use tollgate_core::Mark;
 
 use crate::memory::LimitId;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, released};
 
 /// The mark of a slot that one thread holds.
 const LOCKED: u64 = Mark::RESERVED_WORD;
@@ -107,6 +107,7 @@ impl Slot {
     #[inline]
     pub(crate) fn release(&self, mark: Mark) {
         self.mark.store(mark.word(), Ordering::Release);
+        released();
     }
 
     /// Gives a held slot a new tag; its holder releases it afterwards.

@@ -77,7 +77,8 @@ impl<'t> Survey<'t> {
         let level = meters.meter(limit).level(now);
         let kin = self.live().filter(|(_, theirs)| *theirs == limit).map(|(seat, _)| seat);
         kin.max_by_key(|seat| level.balance(seat.mark)).or_else(|| {
-            let to_full = |(seat, limit): &(&Seat<'t>, LimitId)| nanos_to_full(meters, *limit, seat.mark, now);
+            let to_full =
+                |(seat, limit): &(&Seat<'t>, LimitId)| nanos_to_full(meters, *limit, seat.mark, now);
             self.live().min_by_key(to_full).map(|(seat, _)| seat)
         })
     }
@@ -104,7 +105,8 @@ impl<'t> Survey<'t> {
 
     /// Whether another bucket of the victim's limit stays in its window, for the victim to inherit from when it returns.
     pub(crate) fn leaves_kin(&self, victim: &Seat<'t>) -> bool {
-        self.window(victim.window).any(|seat| seat.standing == victim.standing && !std::ptr::eq(seat.slot, victim.slot))
+        self.window(victim.window)
+            .any(|seat| seat.standing == victim.standing && !std::ptr::eq(seat.slot, victim.slot))
     }
 
     /// How soon some slot here will be vacant, in nanoseconds.

@@ -1,0 +1,100 @@
+//! Plays a [`Scenario`] on a fresh limiter, request by request, in virtual time.
+//!
+//! This is the only file of the demo that asks the engine; all others look at what it answered.
+//! Time only goes forward: what lies before the moment asked for is played first.
+
+use tollgate::{BuildError, Clock, Cost, Limiter, Moment, Tokens, Verdict};
+
+use super::scenario::Scenario;
+
+/// The client that sends the requests.
+pub(crate) const CLIENT: &str = "user:42";
+
+/// One run, under way.
+#[derive(Debug)]
+pub(crate) struct Replay<'s> {
+    scenario: &'s Scenario,
+    limiter: Limiter,
+    played: u64,
+}
+
+/// A request and what it was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The first request is number 1.
+    pub(crate) number: u64,
+    pub(crate) at: Moment,
+    pub(crate) verdict: Verdict,
+}
+
+/// How many requests there were, and how many of them were admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Tally {
+    pub(crate) requests: u64,
+    pub(crate) admitted: u64,
+}
+
+impl<'s> Replay<'s> {
+    /// A limiter on which nothing has happened, at t = 0.
+    pub(crate) fn new(scenario: &'s Scenario) -> Result<Replay<'s>, BuildError> {
+        let clock = Clock::manual(Moment::default());
+        let limiter = Limiter::builder().keys_max(1).clock(clock).build(scenario.limit)?;
+        Ok(Replay { scenario, limiter, played: 0 })
+    }
+
+    /// Plays every request before `end`, and counts.
+    pub(crate) fn play_until(&mut self, end: Moment) -> Tally {
+        let mut tally = Tally::default();
+        while self.next_at().is_some_and(|at| at < end) {
+            tally.extend(self.next());
+        }
+        tally
+    }
+
+    /// What the bucket holds at `now`, before any request of that very moment.
+    pub(crate) fn balance(&mut self, now: Moment) -> Tokens {
+        self.play_until(now);
+        match self.limiter.default_rule().peek_at(CLIENT, Cost::ONE, now) {
+            // A peek tells what would be left once the token was spent.
+            Verdict::Admit { remaining } => {
+                Tokens::from_micros(remaining.as_micros() + Cost::ONE.as_micros())
+            }
+            verdict => verdict.remaining().unwrap_or_default(),
+        }
+    }
+
+    /// One more request of the same client, which is not in the scenario.
+    pub(crate) fn check(&self, now: Moment) -> Verdict {
+        self.limiter.check_at(CLIENT, Cost::ONE, now)
+    }
+
+    fn next_at(&self) -> Option<Moment> {
+        (self.played < self.scenario.requests()).then(|| self.scenario.arrivals.moment(self.played, 1))
+    }
+}
+
+impl Iterator for Replay<'_> {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        let at = self.next_at()?;
+        self.played += 1;
+        Some(Request { number: self.played, at, verdict: self.check(at) })
+    }
+}
+
+impl Tally {
+    /// How many were not admitted.
+    pub(crate) fn denied(self) -> u64 {
+        self.requests - self.admitted
+    }
+}
+
+impl Extend<Request> for Tally {
+    fn extend<R: IntoIterator<Item = Request>>(&mut self, requests: R) {
+        for request in requests {
+            self.requests += 1;
+            self.admitted += u64::from(request.verdict.is_admitted());
+        }
+    }
+}
