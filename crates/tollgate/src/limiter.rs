@@ -1,24 +1,16 @@
 //! The limiter: rules over one bounded table and one clock.
 
-use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::path::Path;
 
 use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
 
-use crate::clock::Clock;
-use crate::identity::{Seed, random_word};
-use crate::memory::meters::Meters;
-use crate::memory::store::{Ask, Store, When};
-use crate::memory::table::KEYS_MAX;
-use crate::memory::{Crowding, LimitId};
+use crate::builder::LimiterBuilder;
+use crate::memory::store::{Ask, When};
 use crate::rule::{Breadth, Charge, Rule};
-use crate::shared::{Book, RuleError, Shared};
+use crate::shared::{RuleError, Shared};
+use crate::snapshot_file::{self, SnapshotError};
 use crate::{CheckError, Key, Stats, Verdict};
 
-/// How many keys a limiter made by [`Limiter::new`] holds: 2 MB.
-pub const KEYS_DEFAULT: usize = 100_000;
-/// The name of the rule that every limiter has.
-const DEFAULT_RULE: &str = "default";
 /// Buckets that are fetched together before the first of them is decided.
 const BATCH: usize = 16;
 
@@ -27,18 +19,18 @@ const BATCH: usize = 16;
 /// Clones share all state. See the [crate's page](crate) for a tour.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    default: Rule,
+    pub(crate) default: Rule,
 }
 
 impl Limiter {
-    /// A limiter with one rule, for up to [`KEYS_DEFAULT`] keys that are not full at the same time.
+    /// A limiter with one rule, for up to [`KEYS_DEFAULT`](crate::KEYS_DEFAULT) keys that are not full at the same time.
     pub fn new(limit: Limit) -> Limiter {
-        Limiter::builder().assemble(limit)
+        LimiterBuilder::default().assemble(limit)
     }
 
     /// A limiter with other settings.
     pub fn builder() -> LimiterBuilder {
-        LimiterBuilder { keys_max: KEYS_DEFAULT, crowding: Crowding::default(), clock: None }
+        LimiterBuilder::default()
     }
 
     /// Asks for one token from the bucket of `key`.
@@ -115,6 +107,12 @@ impl Limiter {
         self.shared().clock.now()
     }
 
+    /// Writes all balances to a file that only its owner can read, for [`LimiterBuilder::restore`] after a restart. Stop
+    /// checking first: what is charged while it is written may be missing.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
+        snapshot_file::write(path.as_ref(), &self.shared().snapshot())
+    }
+
     /// What the table has been through.
     pub fn stats(&self) -> Stats {
         Stats::of(&self.shared().store.counters, self.shared().keys_max)
@@ -173,85 +171,3 @@ impl Limiter {
         charge.ask
     }
 }
-
-/// Settings for a [`Limiter`].
-#[derive(Debug, Clone)]
-#[must_use = "call `build` to get a limiter"]
-pub struct LimiterBuilder {
-    keys_max: usize,
-    crowding: Crowding,
-    clock: Option<Clock>,
-}
-
-impl LimiterBuilder {
-    /// How many keys may be less than full at the same time: the size of the table, 21.5 bytes each. Full buckets take no
-    /// room: they are the first to go, and lose nothing by it.
-    pub fn keys_max(mut self, keys: usize) -> Self {
-        self.keys_max = keys;
-        self
-    }
-
-    /// What happens to a new client when nothing in its part of the table is full.
-    pub fn crowding(mut self, crowding: Crowding) -> Self {
-        self.crowding = crowding;
-        self
-    }
-
-    /// Another clock, such as [`Clock::manual`] in tests.
-    pub fn clock(mut self, clock: Clock) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
-    /// A limiter with these settings, and `limit` for its default rule.
-    pub fn build(self, limit: Limit) -> Result<Limiter, BuildError> {
-        match self.keys_max {
-            0 => Err(BuildError::ZeroKeys),
-            keys if keys > KEYS_MAX => Err(BuildError::TooManyKeys { keys }),
-            _ => Ok(self.assemble(limit)),
-        }
-    }
-
-    /// The settings are known to be sound.
-    fn assemble(self, limit: Limit) -> Limiter {
-        let shared = Arc::new(Shared {
-            store: Store::new(self.keys_max, self.crowding, Meters::new()),
-            clock: self.clock.unwrap_or_else(Clock::system),
-            seed: Seed::random(),
-            keys_max: self.keys_max,
-            serial: random_word(),
-            book: Mutex::new(Book::with_rule(DEFAULT_RULE, Breadth::Client)),
-        });
-        shared.install(LimitId::FIRST, limit);
-        Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
-    }
-}
-
-/// Why a limiter cannot be made. Each message names the field, the value and the cure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A table without room.
-    ZeroKeys,
-    /// A table above [`KEYS_MAX`].
-    TooManyKeys {
-        /// How many keys were asked for.
-        keys: usize,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroKeys => {
-                write!(
-                    f,
-                    "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})"
-                )
-            }
-            Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {}

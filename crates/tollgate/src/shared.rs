@@ -12,7 +12,10 @@ use crate::identity::{Seed, random_word};
 use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
+use crate::snapshot::SavedTier;
 
+/// The name of the rule that every limiter has.
+pub(crate) const DEFAULT_RULE: &str = "default";
 /// Longest name of a rule or tier, in bytes.
 pub const NAME_BYTES_MAX: usize = 128;
 /// Most limits (rules and their tiers) in one limiter.
@@ -31,7 +34,7 @@ pub(crate) struct Shared {
 }
 
 /// The rules by name. Read when a rule is declared, never by a check.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Book {
     pub(crate) rules: HashMap<String, Entry>,
     limits: u16,
@@ -71,15 +74,32 @@ impl Shared {
     /// Starts the meter of a new limit, at a random place so that no mark of another meter is one of its own.
     pub(crate) fn install(&self, id: LimitId, limit: Limit) {
         let now = self.clock.now();
-        self.store.meters.cell(id).install(id, Meter::new(limit, now, random_word()), now);
+        let meter = Meter::new(limit, now, random_word());
+        self.store.meters.cell(id).install(id, meter, meter.level(now).full_mark());
     }
 }
 
 impl Book {
-    /// A book with one rule, whose limit is [`LimitId::FIRST`].
-    pub(crate) fn with_rule(name: &str, breadth: Breadth) -> Book {
-        let entry = Entry { breadth, tiers: HashMap::from([(String::new(), LimitId::FIRST)]) };
-        Book { rules: HashMap::from([(name.to_owned(), entry)]), limits: LimitId::FIRST.get() }
+    /// A book with the default rule alone, whose limit is [`LimitId::FIRST`].
+    pub(crate) fn fresh() -> Book {
+        let entry =
+            Entry { breadth: Breadth::Client, tiers: HashMap::from([(String::new(), LimitId::FIRST)]) };
+        Book { rules: HashMap::from([(DEFAULT_RULE.to_owned(), entry)]), limits: LimitId::FIRST.get() }
+    }
+
+    /// The limit of the default rule.
+    pub(crate) fn default_limit(&self) -> Option<LimitId> {
+        let entry = self.rules.get(DEFAULT_RULE).filter(|entry| entry.breadth == Breadth::Client)?;
+        entry.tiers.get("").copied()
+    }
+
+    /// Enters a tier under the number it had; `None` if its name is taken or its rule has another breadth.
+    pub(crate) fn restore(&mut self, tier: &SavedTier) -> Option<()> {
+        self.limits = self.limits.max(tier.limit.get());
+        let entry = self.rules.entry(tier.rule.clone());
+        let entry = entry.or_insert_with(|| Entry { breadth: tier.breadth, tiers: HashMap::new() });
+        let is_new = entry.tiers.insert(tier.name.clone(), tier.limit).is_none();
+        (is_new && entry.breadth == tier.breadth).then_some(())
     }
 
     /// The limit of a tier, and whether it is new.

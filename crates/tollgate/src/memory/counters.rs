@@ -37,7 +37,11 @@ struct Lane([AtomicU64; EVENTS]);
 
 impl Counters {
     pub(crate) fn count(&self, event: Event) {
-        self.0[lane()].0[event as usize].fetch_add(1, Ordering::Relaxed);
+        self.add(event, 1);
+    }
+
+    pub(crate) fn add(&self, event: Event, times: u64) {
+        self.0[lane()].0[event as usize].fetch_add(times, Ordering::Relaxed);
     }
 
     pub(crate) fn sum(&self, event: Event) -> u64 {

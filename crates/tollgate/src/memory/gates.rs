@@ -37,6 +37,21 @@ impl Gates {
         Held { gates: self, windows, crowded }
     }
 
+    /// The crowded windows.
+    #[expect(clippy::cast_possible_truncation, reason = "windows are numbered in 32 bits")]
+    pub(crate) fn crowded(&self) -> impl Iterator<Item = u32> {
+        let is_crowded = |gate: &AtomicU8| gate.load(Ordering::Relaxed) & CROWDED != 0;
+        self.0.iter().enumerate().filter(move |(_, gate)| is_crowded(gate)).map(|(window, _)| window as u32)
+    }
+
+    /// Marks windows as crowded, before anyone uses them; `None` if there is no such window.
+    pub(crate) fn set_crowded(&self, windows: &[u32]) -> Option<()> {
+        for window in windows {
+            self.0.get(*window as usize)?.store(CROWDED, Ordering::Relaxed);
+        }
+        Some(())
+    }
+
     /// Closes one gate; whether its window is crowded.
     fn close(&self, window: u32) -> bool {
         let (gate, patience) = (&self.0[window as usize], Patience::default());

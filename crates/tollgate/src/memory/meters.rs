@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use tollgate_core::{Limit, Meter, Moment};
+use tollgate_core::{Limit, Mark, Meter, Moment};
 
 use crate::memory::LimitId;
 use crate::memory::slot::{Slot, Tag};
@@ -70,11 +70,23 @@ impl MeterCell {
         MeterCell { words: SeqLock::new([0; Meter::WORDS]), overflow: Slot::free(), changing: Mutex::new(()) }
     }
 
-    /// Puts the first meter of `limit` in place, with a full overflow bucket.
-    pub(crate) fn install(&self, limit: LimitId, meter: Meter, now: Moment) {
+    /// Puts the first meter of `limit` in place, and its overflow bucket.
+    pub(crate) fn install(&self, limit: LimitId, meter: Meter, overflow: Mark) {
         self.overflow.retag(Tag::overflow(limit));
-        self.overflow.release(meter.level(now).full_mark());
+        self.overflow.release(overflow);
         self.write(|_| meter);
+    }
+
+    /// The meter with its residue, which a snapshot must not lose.
+    pub(crate) fn read_whole(&self) -> Meter {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let patience = Patience::default();
+        loop {
+            match self.words.try_read() {
+                Some(words) => return Meter::from_words(words),
+                None => patience.wait(),
+            }
+        }
     }
 
     /// The meter as it is. Its residue is left out: only a change needs it.

@@ -6,7 +6,7 @@
 use tollgate_core::Mark;
 
 use crate::memory::LimitId;
-use crate::sync::{AtomicU64, Ordering, released};
+use crate::sync::{AtomicU64, Ordering, Patience, released};
 
 /// The mark of a slot that one thread holds.
 const LOCKED: u64 = Mark::RESERVED_WORD;
@@ -87,6 +87,19 @@ impl Slot {
             Err(Unread::Locked)
         } else {
             Ok(Mark::from_word(mark))
+        }
+    }
+
+    /// Tag and mark at one moment; waits while somebody holds the slot.
+    pub(crate) fn read(&self) -> (Tag, Mark) {
+        let patience = Patience::default();
+        loop {
+            let tag = self.tag();
+            match self.mark(tag) {
+                Ok(mark) => return (tag, mark),
+                Err(Unread::Locked) => patience.wait(),
+                Err(Unread::Gone) => {}
+            }
         }
     }
 

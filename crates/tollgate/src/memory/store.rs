@@ -11,7 +11,7 @@ use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
-use crate::memory::survey::{Seat, Standing, Survey, read};
+use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::Table;
 use crate::memory::{Crowding, LimitId};
 use crate::sync::{AtomicU64, Ordering, Patience};
@@ -38,7 +38,7 @@ pub(crate) struct Store<M> {
     pub(crate) table: Table,
     pub(crate) meters: M,
     pub(crate) counters: Counters,
-    gates: Gates,
+    pub(crate) gates: Gates,
     crowding: Crowding,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
     /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
@@ -218,7 +218,7 @@ impl<M: MeterSource> Store<M> {
         match self.crowding {
             Crowding::DenyNew => {}
             Crowding::SharedOverflow => {
-                balance = balance.min(level.balance(read(self.meters.overflow(limit)).1));
+                balance = balance.min(level.balance(self.meters.overflow(limit).read().1));
             }
             Crowding::Inherit => {
                 let evicting = |which| victim.is_some_and(|victim| victim.window == which);
@@ -276,7 +276,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     fn look_at_overflow(&self, ask: &Ask, meter: &Meter, now: Moment) -> Verdict {
-        let (_, mark) = read(self.meters.overflow(ask.limit));
+        let (_, mark) = self.meters.overflow(ask.limit).read();
         verdict_of(meter.level(now).spend(mark, ask.cost), meter, now)
     }
 
@@ -285,7 +285,7 @@ impl<M: MeterSource> Store<M> {
         let (slot, now) = (self.meters.overflow(ask.limit), when.again(Moment::default()));
         let meter = self.meters.meter(ask.limit);
         loop {
-            let (_, mark) = read(slot);
+            let (_, mark) = slot.read();
             let spend = meter.level(now).spend(mark, ask.cost);
             match spend {
                 Spend::Paid { mark: paid, .. } if !slot.swap(mark, paid) => {}
@@ -296,6 +296,12 @@ impl<M: MeterSource> Store<M> {
                 Spend::Short { .. } => return verdict_of(spend, &meter, now),
             }
         }
+    }
+
+    /// Notes that `buckets` were put in place by other means, none of them newer than `now`.
+    pub(crate) fn note_revival(&self, buckets: usize, now: Moment) {
+        self.counters.add(Event::TookFree, buckets as u64);
+        self.reclaimed_at.store(now.as_nanos(), Ordering::Relaxed);
     }
 
     /// Carries a bucket over to the limit of `ask`: same balance, at most the new burst. Gives no tokens.

@@ -9,9 +9,8 @@ use crate::identity::BucketId;
 use crate::memory::LimitId;
 use crate::memory::gates::Held;
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag, Unread};
+use crate::memory::slot::Slot;
 use crate::memory::table::{Table, WINDOW_SLOTS};
-use crate::sync::Patience;
 
 /// Slots in two windows.
 const SEATS: usize = 2 * WINDOW_SLOTS;
@@ -51,7 +50,7 @@ impl<'t> Survey<'t> {
         let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
         for (which, window) in id.windows.into_iter().take(windows).enumerate() {
             for (index, slot) in table.window(window).iter().enumerate() {
-                let (tag, mark) = read(slot);
+                let (tag, mark) = slot.read();
                 let standing = match tag.limit() {
                     None => Standing::Free,
                     Some(limit) if levels.of(limit).is_full(mark) => Standing::Full(limit),
@@ -139,19 +138,6 @@ impl<'t> Survey<'t> {
 impl Seat<'_> {
     fn is_live(&self) -> bool {
         matches!(self.standing, Standing::Live(_))
-    }
-}
-
-/// Tag and mark of one slot at one moment; waits while somebody holds it.
-pub(crate) fn read(slot: &Slot) -> (Tag, Mark) {
-    let patience = Patience::default();
-    loop {
-        let tag = slot.tag();
-        match slot.mark(tag) {
-            Ok(mark) => return (tag, mark),
-            Err(Unread::Locked) => patience.wait(),
-            Err(Unread::Gone) => {}
-        }
     }
 }
 

@@ -74,6 +74,11 @@ impl Table {
         }
     }
 
+    /// One slot, counted window by window.
+    pub(crate) fn slot(&self, index: usize) -> Option<&Slot> {
+        self.0.get(index / WINDOW_SLOTS).map(|window| &window.0[index % WINDOW_SLOTS])
+    }
+
     /// Every slot, window by window.
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.0.iter().flat_map(|window| &window.0)

@@ -1,0 +1,153 @@
+//! How a limiter is made.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use tollgate_core::Limit;
+
+use crate::Limiter;
+use crate::clock::Clock;
+use crate::identity::{Seed, random_word};
+use crate::memory::meters::Meters;
+use crate::memory::store::Store;
+use crate::memory::table::KEYS_MAX;
+use crate::memory::{Crowding, LimitId};
+use crate::rule::{Breadth, Rule};
+use crate::shared::{Book, DEFAULT_RULE, Shared};
+use crate::snapshot::{Snapshot, SnapshotFault};
+use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
+
+/// How many keys a limiter holds unless told otherwise: 2 MB.
+pub const KEYS_DEFAULT: usize = 100_000;
+
+/// Settings for a [`Limiter`].
+#[derive(Debug, Clone)]
+#[must_use = "call `build` to get a limiter"]
+pub struct LimiterBuilder {
+    keys_max: usize,
+    crowding: Crowding,
+    clock: Option<Clock>,
+    snapshot: Option<PathBuf>,
+}
+
+impl Default for LimiterBuilder {
+    fn default() -> Self {
+        Self { keys_max: KEYS_DEFAULT, crowding: Crowding::default(), clock: None, snapshot: None }
+    }
+}
+
+impl LimiterBuilder {
+    /// How many keys may be less than full at the same time: the size of the table, 21.5 bytes each. Full buckets take no
+    /// room: they are the first to go, and lose nothing by it.
+    pub fn keys_max(mut self, keys: usize) -> Self {
+        self.keys_max = keys;
+        self
+    }
+
+    /// What happens to a new client when nothing in its part of the table is full.
+    pub fn crowding(mut self, crowding: Crowding) -> Self {
+        self.crowding = crowding;
+        self
+    }
+
+    /// Another clock, such as [`Clock::manual`] in tests.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Continues from a file that [`Limiter::save`] wrote, as if there had been no restart; from full buckets if there is no
+    /// such file. Rules that are declared again find their buckets by name.
+    pub fn restore(mut self, path: impl AsRef<Path>) -> Self {
+        self.snapshot = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// A limiter with these settings, and `limit` for its default rule.
+    pub fn build(self, limit: Limit) -> Result<Limiter, BuildError> {
+        match self.keys_max {
+            0 => return Err(BuildError::ZeroKeys),
+            keys if keys > KEYS_MAX => return Err(BuildError::TooManyKeys { keys }),
+            _ => {}
+        }
+        let Some(path) = self.snapshot.clone() else { return Ok(self.assemble(limit)) };
+        match snapshot_file::read(&path)? {
+            Some(snapshot) => self.revive(&path, &snapshot, limit),
+            None => Ok(self.assemble(limit)),
+        }
+    }
+
+    /// A limiter with full buckets. The settings are known to be sound.
+    pub(crate) fn assemble(self, limit: Limit) -> Limiter {
+        let store = Store::new(self.keys_max, self.crowding, Meters::new());
+        let shared = self.shared(store, Seed::random(), Book::fresh());
+        shared.install(LimitId::FIRST, limit);
+        Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
+    }
+
+    /// A limiter that continues where another stopped.
+    fn revive(mut self, path: &Path, snapshot: &Snapshot, limit: Limit) -> Result<Limiter, BuildError> {
+        let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
+        if snapshot.keys_max != self.keys_max as u64 {
+            return Err(refuse(SnapshotProblem::KeysMax { saved: snapshot.keys_max, asked: self.keys_max }));
+        }
+        let store = Store::new(self.keys_max, self.crowding, Meters::new());
+        let clock = self.clock.get_or_insert_with(Clock::system);
+        let book = snapshot.revive(&store, clock.now());
+        let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
+            return Err(refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent)));
+        };
+        let shared = self.shared(store, snapshot.seed, book);
+        let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
+        default.set_limit(limit);
+        Ok(Limiter { default })
+    }
+
+    fn shared(self, store: Store<Meters>, seed: Seed, book: Book) -> Arc<Shared> {
+        Arc::new(Shared {
+            store,
+            clock: self.clock.unwrap_or_else(Clock::system),
+            seed,
+            keys_max: self.keys_max,
+            serial: random_word(),
+            book: Mutex::new(book),
+        })
+    }
+}
+
+/// Why a limiter cannot be made. Each message names the field, the value and the cure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A table without room.
+    ZeroKeys,
+    /// A table above [`KEYS_MAX`].
+    TooManyKeys {
+        /// How many keys were asked for.
+        keys: usize,
+    },
+    /// The snapshot to continue from is no use.
+    Snapshot(SnapshotError),
+}
+
+impl From<SnapshotError> for BuildError {
+    fn from(error: SnapshotError) -> BuildError {
+        BuildError::Snapshot(error)
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroKeys => write!(
+                f,
+                "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})"
+            ),
+            Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
+            Self::Snapshot(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}

@@ -1,0 +1,78 @@
+//! From a limiter to its snapshot and back.
+//!
+//! A restored meter has minted what it had when the snapshot was taken, and what the wall clock says has passed since,
+//! never less than nothing. Balances are what they would have been without the restart.
+
+use tollgate_core::{Moment, Span};
+
+use crate::clock::wall_nanos;
+use crate::memory::LimitId;
+use crate::memory::meters::{MeterSource, Meters};
+use crate::memory::slot::Tag;
+use crate::memory::store::Store;
+use crate::shared::{Book, Shared};
+use crate::snapshot::{SavedSlot, SavedTier, Snapshot};
+
+impl Shared {
+    /// Everything this limiter must remember, as of now. Checks may go on meanwhile; whether the snapshot has the last of
+    /// them is chance.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let (wall_nanos, taken_at) = (wall_nanos(), self.clock.now());
+        let book = self.book();
+        let tiers = book.rules.iter().flat_map(|(rule, entry)| {
+            entry.tiers.iter().map(|(name, limit)| SavedTier {
+                rule: rule.clone(),
+                breadth: entry.breadth,
+                name: name.clone(),
+                limit: *limit,
+                meter: self.store.meters.cell(*limit).read_whole(),
+                overflow: self.store.meters.overflow(*limit).read().1,
+            })
+        });
+        Snapshot {
+            seed: self.seed,
+            keys_max: self.keys_max as u64,
+            wall_nanos,
+            taken_at,
+            tiers: tiers.collect(),
+            slots: self.store.saved_slots(taken_at).collect(),
+            crowded_windows: self.store.gates.crowded().collect(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Puts the meters and buckets into a new store, as of `now` by its clock. The rules, as a book.
+    pub(crate) fn revive(&self, store: &Store<Meters>, now: Moment) -> Option<Book> {
+        let away = Span::from_nanos(wall_nanos().saturating_sub(self.wall_nanos));
+        let (mut book, mut known) = (Book::default(), vec![false; LimitId::COUNT_MAX + 1]);
+        for tier in &self.tiers {
+            let is_taken = std::mem::replace(&mut known[usize::from(tier.limit.get())], true);
+            book.restore(tier).filter(|()| !is_taken)?;
+            let meter = tier.meter.transplant(self.taken_at + away, now);
+            store.meters.cell(tier.limit).install(tier.limit, meter, tier.overflow);
+        }
+        let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
+        for SavedSlot { index, tag, mark } in &self.slots {
+            let slot = usize::try_from(*index).ok().and_then(|index| store.table.slot(index));
+            let slot = slot.filter(|_| is_known(*tag))?;
+            slot.retag(*tag);
+            slot.release(*mark);
+        }
+        store.gates.set_crowded(&self.crowded_windows)?;
+        store.note_revival(self.slots.len(), now);
+        Some(book)
+    }
+}
+
+impl Store<Meters> {
+    /// The buckets that are not full at `now`.
+    fn saved_slots(&self, now: Moment) -> impl Iterator<Item = SavedSlot> {
+        let live = move |limit: LimitId, mark| !self.meters.meter(limit).level(now).is_full(mark);
+        self.table.slots().enumerate().filter_map(move |(index, slot)| {
+            let (tag, mark) = slot.read();
+            let kept = tag.limit().is_some_and(|limit| live(limit, mark));
+            kept.then_some(SavedSlot { index: index as u64, tag, mark })
+        })
+    }
+}

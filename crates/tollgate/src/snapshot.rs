@@ -1,0 +1,250 @@
+//! A table on paper: what is written when a limiter stops, so that its restart is no free burst.
+//!
+//! Pure: bytes in, a [`Snapshot`] out, or a reason why not; no input makes it panic or take more memory than its length
+//! allows. It does not know files (see `snapshot_file.rs`) nor how to put the buckets back (see `revival.rs`).
+
+use std::fmt;
+
+use siphasher::sip::SipHasher13;
+use tollgate_core::{Mark, Meter, Moment};
+
+use crate::Breadth;
+use crate::identity::Seed;
+use crate::memory::LimitId;
+use crate::memory::slot::Tag;
+
+/// The first bytes of every snapshot; the digit is the version of the format.
+const MAGIC: &[u8; 16] = b"tollgate table 1";
+
+/// Everything that a limiter must remember.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Snapshot {
+    pub(crate) seed: Seed,
+    pub(crate) keys_max: u64,
+    /// When it was taken, by the wall clock (nanoseconds since 1970) and by the limiter's own.
+    pub(crate) wall_nanos: u64,
+    pub(crate) taken_at: Moment,
+    pub(crate) tiers: Vec<SavedTier>,
+    pub(crate) slots: Vec<SavedSlot>,
+    pub(crate) crowded_windows: Vec<u32>,
+}
+
+/// One limit of one rule; the rule's own has the empty name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SavedTier {
+    pub(crate) rule: String,
+    pub(crate) breadth: Breadth,
+    pub(crate) name: String,
+    pub(crate) limit: LimitId,
+    pub(crate) meter: Meter,
+    pub(crate) overflow: Mark,
+}
+
+/// One bucket that was not full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SavedSlot {
+    pub(crate) index: u64,
+    pub(crate) tag: Tag,
+    pub(crate) mark: Mark,
+}
+
+/// Why bytes are no snapshot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SnapshotFault {
+    /// Not written by this program, or by a version that writes another format.
+    NotASnapshot,
+    /// Shorter than it says, or changed after it was written.
+    Damaged,
+    /// The parts contradict one another.
+    Inconsistent,
+}
+
+impl fmt::Display for SnapshotFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotASnapshot => "is not a snapshot of this version",
+            Self::Damaged => "is cut short or was changed after it was written",
+            Self::Inconsistent => "contradicts itself",
+        })
+    }
+}
+
+impl Snapshot {
+    /// The bytes to keep.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Writer(MAGIC.to_vec());
+        out.words(&[
+            self.seed.0[0],
+            self.seed.0[1],
+            self.keys_max,
+            self.wall_nanos,
+            self.taken_at.as_nanos(),
+        ]);
+        out.count(self.tiers.len());
+        for tier in &self.tiers {
+            out.text(&tier.rule);
+            out.text(&tier.name);
+            out.words(&[tier.breadth as u64, u64::from(tier.limit.get()), tier.overflow.word()]);
+            out.words(&tier.meter.words());
+        }
+        out.count(self.slots.len());
+        for slot in &self.slots {
+            out.words(&[slot.index, slot.tag.word(), slot.mark.word()]);
+        }
+        out.count(self.crowded_windows.len());
+        for window in &self.crowded_windows {
+            out.words(&[u64::from(*window)]);
+        }
+        let sum = checksum(&out.0);
+        out.words(&[sum]);
+        out.0
+    }
+
+    /// Reads what [`Snapshot::encode`] wrote.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
+        let content = bytes.strip_prefix(MAGIC).ok_or(SnapshotFault::NotASnapshot)?;
+        let (content, sum) = content.split_last_chunk().ok_or(SnapshotFault::Damaged)?;
+        if checksum(&bytes[..MAGIC.len() + content.len()]) != u64::from_le_bytes(*sum) {
+            return Err(SnapshotFault::Damaged);
+        }
+        // From here on nothing was damaged by accident; but anyone can compute a checksum.
+        Reader(content).snapshot().ok_or(SnapshotFault::Inconsistent)
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u64 {
+    SipHasher13::new().hash(bytes)
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn words(&mut self, words: &[u64]) {
+        self.0.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    fn count(&mut self, count: usize) {
+        self.words(&[count as u64]);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.extend(text.as_bytes());
+    }
+}
+
+/// What is left to read. Each method takes its part off the front; `None` if it is not there.
+struct Reader<'b>(&'b [u8]);
+
+impl Reader<'_> {
+    fn snapshot(mut self) -> Option<Snapshot> {
+        let [seed0, seed1, keys_max, wall_nanos, taken_at] = self.words()?;
+        let snapshot = Snapshot {
+            seed: Seed([seed0, seed1]),
+            keys_max,
+            wall_nanos,
+            taken_at: Moment::from_nanos(taken_at),
+            tiers: self.list(Self::tier)?,
+            slots: self.list(Self::slot)?,
+            crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
+        };
+        self.0.is_empty().then_some(snapshot)
+    }
+
+    fn tier(&mut self) -> Option<SavedTier> {
+        let (rule, name) = (self.text()?, self.text()?);
+        let [breadth, limit, overflow] = self.words()?;
+        let breadth = [Breadth::Client, Breadth::Group, Breadth::Everyone]
+            .into_iter()
+            .find(|known| *known as u64 == breadth)?;
+        let limit = LimitId::new(u16::try_from(limit).ok()?)?;
+        let meter = Meter::try_from_words(self.words()?)?;
+        Some(SavedTier { rule, breadth, name, limit, meter, overflow: Mark::from_word(overflow) })
+    }
+
+    fn slot(&mut self) -> Option<SavedSlot> {
+        let [index, tag, mark] = self.words()?;
+        Some(SavedSlot { index, tag: Tag::from_word(tag), mark: Mark::from_word(mark) })
+    }
+
+    /// As many as the next word says. Grows with what is really there, not with what the word claims.
+    fn list<T>(&mut self, read: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        (0..self.word()?).map(|_| read(self)).collect()
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let len = usize::try_from(self.word()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).ok()
+    }
+
+    fn words<const N: usize>(&mut self) -> Option<[u64; N]> {
+        let mut words = [0; N];
+        for word in &mut words {
+            *word = self.word()?;
+        }
+        Some(words)
+    }
+
+    fn word(&mut self) -> Option<u64> {
+        let (word, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tollgate_core::{Burst, Limit, Rate};
+
+    fn example() -> Snapshot {
+        let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
+        let tier = |name: &str, number| SavedTier {
+            rule: "api".into(),
+            breadth: Breadth::Client,
+            name: name.into(),
+            limit: LimitId::new(number).unwrap(),
+            meter: Meter::new(limit, Moment::from_nanos(7), 99),
+            overflow: Mark::from_word(3),
+        };
+        Snapshot {
+            seed: Seed([1, 2]),
+            keys_max: 100,
+            wall_nanos: 5,
+            taken_at: Moment::from_nanos(8),
+            tiers: vec![tier("", 1), tier("pro", 2)],
+            slots: vec![SavedSlot { index: 4, tag: Tag::from_word(0x1_0001), mark: Mark::from_word(6) }],
+            crowded_windows: vec![3],
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        assert_eq!(Snapshot::decode(&example().encode()), Ok(example()));
+    }
+
+    #[test]
+    fn every_cut_and_every_flipped_bit_is_noticed() {
+        let bytes = example().encode();
+        for len in 0..bytes.len() {
+            assert!(Snapshot::decode(&bytes[..len]).is_err(), "cut at {len}");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(Snapshot::decode(&changed).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_count_that_lies_takes_no_memory() {
+        let mut out = Writer(MAGIC.to_vec());
+        out.words(&[1, 2, 3, 4, 5, u64::MAX]);
+        let sum = checksum(&out.0);
+        out.words(&[sum]);
+        assert_eq!(Snapshot::decode(&out.0), Err(SnapshotFault::Inconsistent));
+    }
+}

@@ -1,0 +1,91 @@
+//! Snapshots in files: written whole or not at all, readable by their owner alone.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::snapshot::{Snapshot, SnapshotFault};
+
+/// Largest snapshot that is read: a table of 500 million keys.
+const SNAPSHOT_BYTES_MAX: u64 = 16 << 30;
+
+/// Writes a snapshot beside `path` and then moves it there, so that a crash leaves the old one or the new one.
+pub(crate) fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
+    let fault = |error: io::Error| SnapshotError::new(path, SnapshotProblem::Io(error.to_string()));
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let mut file = private(&beside).map_err(fault)?;
+    file.write_all(&snapshot.encode()).and_then(|()| file.sync_all()).map_err(fault)?;
+    fs::rename(&beside, path).map_err(fault)
+}
+
+/// Reads a snapshot; `None` if there is no such file, as on a first start.
+pub(crate) fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+    let fault = |problem| SnapshotError::new(path, problem);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(fault(SnapshotProblem::Io(error.to_string()))),
+    };
+    let mut bytes = Vec::new();
+    let read = file.take(SNAPSHOT_BYTES_MAX).read_to_end(&mut bytes);
+    read.map_err(|error| fault(SnapshotProblem::Io(error.to_string())))?;
+    Snapshot::decode(&bytes).map(Some).map_err(|reason| fault(SnapshotProblem::Fault(reason)))
+}
+
+/// A new or emptied file with mode 0600: a snapshot holds the secret that names buckets.
+fn private(path: &Path) -> io::Result<File> {
+    // A leftover may have another mode, which opening it would keep.
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Why a snapshot could not be written or put in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotError {
+    path: PathBuf,
+    problem: SnapshotProblem,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SnapshotProblem {
+    Io(String),
+    Fault(SnapshotFault),
+    KeysMax { saved: u64, asked: usize },
+}
+
+impl SnapshotError {
+    pub(crate) fn new(path: &Path, problem: SnapshotProblem) -> SnapshotError {
+        SnapshotError { path: path.to_owned(), problem }
+    }
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.problem {
+            SnapshotProblem::Io(error) => {
+                write!(f, "snapshot `{path}`: {error}; check the path and its permissions")
+            }
+            SnapshotProblem::Fault(fault) => {
+                write!(f, "snapshot `{path}` {fault}; delete it to start with full buckets")
+            }
+            SnapshotProblem::KeysMax { saved, asked } => write!(
+                f,
+                "snapshot `{path}` is of a table with `keys_max` {saved}, and this one has {asked}; set `keys_max` to {saved}, \
+                 or delete the file to start with full buckets"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
