@@ -1,0 +1,31 @@
+//! How much physical memory this process holds, as Linux counts it.
+
+use std::fs;
+
+use crate::problem::Problem;
+
+/// Resident bytes of this process now (`VmRSS`: the count of `/proc/self/statm`, but with its unit).
+pub(crate) fn bytes() -> Result<u64, Problem> {
+    let status = fs::read_to_string("/proc/self/status");
+    let status =
+        status.map_err(|error| Problem::failed(format!("cannot read /proc/self/status: {error}")))?;
+    parse(&status).ok_or_else(|| Problem::failed("/proc/self/status has no line `VmRSS: N kB`"))
+}
+
+fn parse(status: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, parse};
+
+    #[test]
+    fn resident_memory_is_read_in_bytes() {
+        assert_eq!(parse("VmPeak:\t  900 kB\nVmRSS:\t     512 kB\n"), Some(524_288));
+        assert_eq!(parse("VmPeak:\t  900 kB\n"), None);
+        assert!(bytes().unwrap() > 0);
+    }
+}

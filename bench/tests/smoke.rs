@@ -1,0 +1,51 @@
+//! The suite still runs: every case, tiny, and no assertion on speed.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tollgate-bench")).args(arguments).output().expect("the bench starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the bench prints UTF-8")
+}
+
+#[test]
+fn json_mode_prints_one_object_per_case_and_subject_and_nothing_else() {
+    let output = bench(&["core", "--json", "--quick", "--scale", "10000"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    // Eleven cases of speed and one of memory with four subjects each, and four buckets against one.
+    assert_eq!(lines.len(), 12 * 4 + 2);
+    for line in &lines {
+        assert_eq!(line["suite"], "core");
+        assert!(line["subject"].is_string() && line["ratio_to"].is_string(), "{line}");
+        // A hundred keys may fit into pages that the process already had: growth 0, and no ratio.
+        let timed = line["ns"].is_number() && line["per_s"].is_number() && line["ratio"].is_number();
+        assert!(timed || line["bytes_per_key"].is_number(), "{line}");
+    }
+}
+
+#[test]
+fn tables_end_with_what_was_asked_for() {
+    let output = bench(&["core", "--quick", "--scale", "10000", "--case", "str/*/uniform/1t/single"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let stdout = text(&output.stdout);
+    for expected in ["clocksource", "Cost per check as keys grow", "What was asked for", "throttlecrab 0.4"] {
+        assert!(stdout.contains(expected), "{expected} is missing in:\n{stdout}");
+    }
+}
+
+#[test]
+fn a_bad_flag_is_refused_with_exit_code_2() {
+    let output = bench(&["core", "--fast"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "tollgate-bench: unexpected `--fast`; the flags are: [--json] [--case GLOB] [--quick]\n"
+    );
+    assert!(output.stdout.is_empty());
+}

@@ -1,0 +1,18 @@
+//! The wind tunnel: what proves that Tollgate keeps its promises, in virtual time.
+//!
+//! Nothing here is part of a limiter. The tests of every crate may use it.
+//!
+//! # Reading order
+//! [`model`] is a token bucket in exact rationals, the judge of the arithmetic. [`history`] records what many threads
+//! asked and were told; [`checker`] finds the worst interval in it. [`conformance`] is the suite that defines a store, and
+//! [`memory_subject`] puts the memory store through it. [`operations`] turns any bytes into a test. [`seeds`] makes random
+//! tests replayable.
+#![forbid(unsafe_code)]
+
+pub mod checker;
+pub mod conformance;
+pub mod history;
+pub mod memory_subject;
+pub mod model;
+pub mod operations;
+pub mod seeds;
