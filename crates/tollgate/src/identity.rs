@@ -1,12 +1,12 @@
 //! Which bucket: a keyed hash of the rule and the key.
 //!
-//! The hash *is* the identity, so it must not be guessable: SipHash-1-3 with 128 bits of output under a seed drawn at
-//! random for each table. 48 bits are stored, the others choose the two windows where the bucket may live: a new key
-//! meets a stranger's bucket with probability 16 · 2^-48, about 6 · 10^-14.
+//! The hash *is* the identity, so it must not be guessable: SipHash-1-3 under a seed drawn at random for each table. 48 of
+//! its 64 bits are stored; the others decide in which two windows the bucket may live, so that a stranger with the same 48
+//! bits is seldom met: a new key takes another's bucket for its own with probability 24 · 2^-48, about 10^-13.
 
 use std::hash::{BuildHasher, RandomState};
 
-use siphasher::sip128::SipHasher13;
+use siphasher::sip::SipHasher13;
 
 use crate::key::KeyKind;
 use crate::{CheckError, Key};
@@ -36,11 +36,10 @@ impl Seed {
 
     /// The hashes of the rule with this name.
     pub(crate) fn namespace(&self, rule: &str) -> Namespace {
-        let named = SipHasher13::new_with_keys(self.0[0], self.0[1]).hash(rule.as_bytes());
-        Namespace([0_u8, 1, 2, 3].map(|kind| {
-            let derived = SipHasher13::new_with_keys(named.h1, named.h2).hash(&[kind]);
-            SipHasher13::new_with_keys(derived.h1, derived.h2)
-        }))
+        let [k0, k1] = self.0;
+        let named = SipHasher13::new_with_keys(k0, k1);
+        let derive = |purpose: u8| named.hash(&[rule.as_bytes(), &[purpose]].concat());
+        Namespace([0, 2, 4, 6].map(|kind| SipHasher13::new_with_keys(derive(kind), derive(kind + 1))))
     }
 }
 
@@ -50,12 +49,25 @@ impl Namespace {
     pub(crate) fn bucket(&self, key: &impl Key, windows: u32) -> Result<BucketId, CheckError> {
         key.with_bytes(|kind, bytes| {
             kind.accept(bytes)?;
-            let hash = self.0[kind as usize].hash(bytes);
-            Ok(BucketId {
-                fingerprint: hash.h1 >> 16,
-                windows: [spread(hash.h2 >> 32, windows), spread(hash.h2 & 0xffff_ffff, windows)],
-            })
+            Ok(BucketId::new(self.0[kind as usize].hash(bytes), windows))
         })
+    }
+}
+
+impl BucketId {
+    #[inline]
+    fn new(hash: u64, windows: u32) -> BucketId {
+        // The first window by the 16 bits that are not stored, the second by a product in which they reach every bit: of two
+        // buckets with one fingerprint, each is somewhere else.
+        let scrambled = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let windows = [hash.rotate_left(48) >> 32, scrambled >> 32].map(|bits| spread(bits, windows));
+        BucketId { fingerprint: hash >> 16, windows }
+    }
+
+    /// Which half of its first (0) or second (1) window the bucket prefers: 0 or 1.
+    #[inline]
+    pub(crate) const fn half(&self, which: usize) -> usize {
+        (self.fingerprint >> which & 1) as usize
     }
 }
 

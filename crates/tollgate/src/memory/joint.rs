@@ -6,6 +6,7 @@
 
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Level, Mark, Meter, Span, Spend, Tokens};
 
+use crate::clock::CLOCK_ERROR_MAX;
 use crate::memory::counters::Event;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
@@ -17,7 +18,16 @@ use crate::{Breadth, Cause, CheckError, Verdict};
 /// table that is far too small gets there.
 const RESTARTS_MAX: usize = 256;
 
-/// One bucket of the check: several charges to the same one are one.
+/// What a check asks of one bucket: several charges to the same one are one.
+#[derive(Debug, Clone, Copy)]
+struct Wanted {
+    ask: Ask,
+    breadth: Breadth,
+    /// Which charges these are.
+    members: BucketSet,
+}
+
+/// One bucket of the check, where it was found.
 #[derive(Debug, Clone, Copy)]
 struct Part<'t> {
     slot: &'t Slot,
@@ -26,7 +36,6 @@ struct Part<'t> {
     level: Level,
     cost: Cost,
     breadth: Breadth,
-    /// Which charges these are.
     members: BucketSet,
 }
 
@@ -44,19 +53,22 @@ struct Refusal {
 impl<M: MeterSource> Store<M> {
     /// Decides one check over several buckets, given with their rules' breadths, and charges all of them or none.
     pub(crate) fn charge_all(&self, asks: &[(Ask, Breadth)], mut when: When<'_>) -> Verdict {
+        let mut merged = [None; CHARGES_MAX];
+        let wanted = match merge(asks, &mut merged) {
+            Ok(wanted) => wanted,
+            Err(error) => return Verdict::Invalid(error),
+        };
         let (mut overflowing, patience) = (BucketSet::EMPTY, Patience::default());
         for _ in 0..RESTARTS_MAX {
             let (mut parts, mut absent) = (Parts::default(), BucketSet::EMPTY);
-            match self.gather(asks, when, overflowing, &mut parts, &mut absent) {
-                Ok(None) => {}
-                Ok(Some(fault)) => return Verdict::Invalid(fault),
-                Err(StartOver) => {
-                    patience.wait();
-                    continue;
-                }
+            if self.gather(wanted, when, overflowing, &mut parts, &mut absent).is_err() {
+                patience.wait();
+                continue;
             }
             let mut refusal = parts.peek(when);
-            absent.iter().for_each(|index| self.peek_absent(index, &asks[index].0, when, &mut refusal));
+            for wanted in absent.iter().filter_map(|index| wanted[index]) {
+                self.peek_absent(&wanted, when, &mut refusal);
+            }
             if let Some(denial) = refusal.verdict() {
                 return denial;
             }
@@ -68,34 +80,32 @@ impl<M: MeterSource> Store<M> {
                 patience.wait();
                 continue;
             }
-            for index in absent.iter() {
-                match self.move_in(&asks[index].0, when, Purpose::Place) {
+            for (index, wanted) in
+                absent.iter().filter_map(|index| wanted[index].map(|wanted| (index, wanted)))
+            {
+                match self.move_in(&wanted.ask, when, Purpose::Place) {
                     MoveIn::LookAgain => {}
                     MoveIn::UseOverflow => overflowing.insert(index),
-                    MoveIn::Decided(verdict) => return at_position(verdict, index),
+                    MoveIn::Decided(verdict) => return on_behalf_of(wanted.members, verdict),
                 }
             }
             when = self.refresh(when);
         }
         self.counters.count(Event::DeniedNew);
-        Verdict::Deny {
-            wait: crate::clock::CLOCK_ERROR_MAX,
-            remaining: Tokens::ZERO,
-            denied: BucketSet::FIRST,
-            cause: Cause::Crowded,
-        }
+        let denied = wanted.iter().flatten().fold(BucketSet::EMPTY, |all, wanted| all.union(wanted.members));
+        Verdict::Deny { wait: CLOCK_ERROR_MAX, remaining: Tokens::ZERO, denied, cause: Cause::Crowded }
     }
 
-    /// Finds the buckets of a check; which are absent; whether two charges contradict each other.
+    /// Finds the buckets of a check, and which are absent.
     fn gather<'t>(
         &'t self,
-        asks: &[(Ask, Breadth)],
+        wanted: &[Option<Wanted>],
         when: When<'_>,
         overflowing: BucketSet,
         parts: &mut Parts<'t>,
         absent: &mut BucketSet,
-    ) -> Result<Option<CheckError>, StartOver> {
-        for (index, (ask, breadth)) in asks.iter().enumerate() {
+    ) -> Result<(), StartOver> {
+        for (index, Wanted { ask, breadth, members }) in wanted.iter().flatten().enumerate() {
             let (slot, tag) = match self.table.find(ask.id) {
                 Some((slot, tag)) => (slot, tag),
                 None if overflowing.contains(index) => {
@@ -106,36 +116,65 @@ impl<M: MeterSource> Store<M> {
                     continue;
                 }
             };
-            if let Some(part) = parts.of_slot(slot) {
-                if part.tag.limit() != Some(ask.limit) {
-                    return Ok(Some(CheckError::TierConflict { charge: index }));
-                }
-                part.cost = part.cost.plus(ask.cost);
-                part.members.insert(index);
-                continue;
-            }
             if tag.limit() != Some(ask.limit) {
                 self.relabel(slot, tag, ask, when.moment());
                 return Err(StartOver);
             }
+            // Two clients without room of their own have one overflow bucket between them.
+            if let Some(part) = parts.of_slot(slot) {
+                part.cost = part.cost.plus(ask.cost);
+                part.members = part.members.union(*members);
+                continue;
+            }
             let meter = self.meters.meter(ask.limit);
             let level = meter.level(when.moment());
-            let members = BucketSet::of(index);
-            parts.push(Part { slot, tag, meter, level, cost: ask.cost, breadth: *breadth, members });
+            parts.push(Part {
+                slot,
+                tag,
+                meter,
+                level,
+                cost: ask.cost,
+                breadth: *breadth,
+                members: *members,
+            });
         }
-        Ok(None)
+        Ok(())
     }
 
     /// Judges an absent bucket as if it were full; moving in judges it properly.
-    fn peek_absent(&self, index: usize, ask: &Ask, when: When<'_>, refusal: &mut Refusal) {
-        let meter = self.meters.meter(ask.limit);
+    fn peek_absent(&self, wanted: &Wanted, when: When<'_>, refusal: &mut Refusal) {
+        let meter = self.meters.meter(wanted.ask.limit);
         let level = meter.level(when.moment());
-        if meter.limit().never_admits(ask.cost) {
-            refusal.never.insert(index);
-        } else if let Spend::Short { missing, held } = level.spend(level.full_mark(), ask.cost) {
-            refusal.add(BucketSet::of(index), meter.wait_for(missing, when.moment()), held);
+        if meter.limit().never_admits(wanted.ask.cost) {
+            refusal.never = refusal.never.union(wanted.members);
+        } else if let Spend::Short { missing, held } = level.spend(level.full_mark(), wanted.ask.cost) {
+            refusal.add(wanted.members, meter.wait_for(missing, when.moment()), held);
         }
     }
+}
+
+/// The buckets that `asks` name, each once.
+fn merge<'m>(
+    asks: &[(Ask, Breadth)],
+    merged: &'m mut [Option<Wanted>; CHARGES_MAX],
+) -> Result<&'m [Option<Wanted>], CheckError> {
+    let mut len = 0;
+    for (index, (ask, breadth)) in asks.iter().enumerate() {
+        match merged[..len].iter_mut().flatten().find(|wanted| wanted.ask.id == ask.id) {
+            Some(same) if same.ask.limit != ask.limit => {
+                return Err(CheckError::TierConflict { charge: index });
+            }
+            Some(same) => {
+                same.ask.cost = same.ask.cost.plus(ask.cost);
+                same.members.insert(index);
+            }
+            None => {
+                merged[len] = Some(Wanted { ask: *ask, breadth: *breadth, members: BucketSet::of(index) });
+                len += 1;
+            }
+        }
+    }
+    Ok(&merged[..len])
 }
 
 /// The buckets of one check, at most [`CHARGES_MAX`].
@@ -283,13 +322,13 @@ impl Refusal {
     }
 }
 
-/// The verdict on one charge, as the verdict on the check it is part of.
-fn at_position(verdict: Verdict, index: usize) -> Verdict {
+/// The verdict on one bucket, as the verdict on the check whose charges these are.
+fn on_behalf_of(members: BucketSet, verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Deny { wait, remaining, cause, .. } => {
-            Verdict::Deny { wait, remaining, cause, denied: BucketSet::of(index) }
+            Verdict::Deny { wait, remaining, cause, denied: members }
         }
-        Verdict::Never { .. } => Verdict::Never { denied: BucketSet::of(index) },
+        Verdict::Never { .. } => Verdict::Never { denied: members },
         other => other,
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Seat<'t> {
     pub(crate) standing: Standing,
     /// In the bucket's first (0) or second (1) window.
     pub(crate) window: usize,
+    /// In the half of it that the bucket prefers.
+    preferred: bool,
 }
 
 /// What a slot holds.
@@ -56,18 +58,22 @@ impl<'t> Survey<'t> {
                     Some(limit) if levels.of(limit).is_full(mark) => Standing::Full(limit),
                     Some(limit) => Standing::Live(limit),
                 };
-                seats[which * WINDOW_SLOTS + index] = Some(Seat { slot, mark, standing, window: which });
+                let preferred = index / (WINDOW_SLOTS / 2) == id.half(which);
+                seats[which * WINDOW_SLOTS + index] =
+                    Some(Seat { slot, mark, standing, window: which, preferred });
             }
         }
         Survey { seats }
     }
 
-    /// A slot that may be taken at no loss: in the window that has more of them, so that both fill evenly; a free one first.
+    /// A slot that may be taken at no loss: in the first window while that is half empty, since it is looked at first, then in
+    /// the one that has more of them, so that both fill evenly; in the preferred half if it can be, and a free one before one
+    /// that holds a full bucket.
     pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
         let vacant = |which| self.window(which).filter(|seat| !seat.is_live()).count();
-        let which = usize::from(vacant(1) > vacant(0));
-        let free = self.window(which).find(|seat| seat.standing == Standing::Free);
-        free.or_else(|| self.window(which).find(|seat| !seat.is_live()))
+        let which = usize::from(vacant(0) <= WINDOW_SLOTS / 2 && vacant(1) > vacant(0));
+        let vacancies = self.window(which).filter(|seat| !seat.is_live());
+        vacancies.max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free))
     }
 
     /// The slot to take when nothing is vacant: the fullest bucket of the newcomer's own limit; where there is none, the one
