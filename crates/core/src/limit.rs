@@ -59,6 +59,7 @@ impl Limit {
     }
 
     /// Whether the cost is above the burst, so that no amount of waiting helps.
+    #[inline]
     pub const fn never_admits(&self, cost: Cost) -> bool {
         cost.as_micros() > self.burst
     }

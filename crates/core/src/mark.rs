@@ -55,11 +55,13 @@ impl Mark {
     pub const RESERVED_WORD: u64 = u64::MAX;
 
     /// The mark held in a stored word. [`Mark::RESERVED_WORD`] becomes the next mark: one micro-token emptier.
+    #[inline]
     pub const fn from_word(word: u64) -> Self {
         Self(if word == Self::RESERVED_WORD { 0 } else { word })
     }
 
     /// The word to store. Never [`Mark::RESERVED_WORD`].
+    #[inline]
     pub const fn word(self) -> u64 {
         self.0
     }
@@ -72,11 +74,13 @@ impl Mark {
 
 impl Level {
     /// The mark of a bucket that is as full as it can be at this moment.
+    #[inline]
     pub const fn full_mark(self) -> Mark {
         Mark::from_word(self.minted.wrapping_sub(self.capacity))
     }
 
     /// What the bucket holds, in micro-tokens; negative is debt.
+    #[inline]
     pub const fn balance(self, mark: Mark) -> i64 {
         let balance = self.minted.wrapping_sub(mark.0).cast_signed();
         let capacity = self.capacity.cast_signed();
@@ -84,11 +88,13 @@ impl Level {
     }
 
     /// Whether the bucket is as full as it can be, so that forgetting it loses nothing.
+    #[inline]
     pub const fn is_full(self, mark: Mark) -> bool {
         self.balance(mark) == self.capacity.cast_signed()
     }
 
     /// Charges `cost`, which is at most the burst, to the bucket at `mark`.
+    #[inline]
     pub const fn spend(self, mark: Mark, cost: Cost) -> Spend {
         let balance = self.balance(mark);
         // The cost is at most 10^18 and the balance at least −10^18, so the difference fits.
@@ -102,6 +108,7 @@ impl Level {
     }
 
     /// The mark of a bucket that holds `balance`, or of a full one if that is less.
+    #[inline]
     pub const fn mark_of(self, balance: i64) -> Mark {
         let capacity = self.capacity.cast_signed();
         let balance = if balance > capacity { capacity } else { balance };

@@ -32,22 +32,20 @@ impl Meter {
     }
 
     /// The limit in force.
+    #[inline]
     pub const fn limit(&self) -> &Limit {
         &self.limit
     }
 
     /// What the meter shows at `now`; before its base, what it showed there.
+    #[inline]
     pub fn level(&self, now: Moment) -> Level {
         let (minted, _) = self.minted_since_base(now);
-        let capacity = u128::from(self.head) + minted;
-        Level {
-            minted: self.minted.wrapping_add(low_word(minted)),
-            capacity: if capacity >= u128::from(self.limit.burst) {
-                self.limit.burst
-            } else {
-                low_word(capacity)
-            },
-        }
+        // A capacity beyond 64 bits is beyond every burst, too.
+        let capacity =
+            if minted > u128::from(u64::MAX) { u64::MAX } else { self.head.saturating_add(low_word(minted)) };
+        let capacity = if capacity < self.limit.burst { capacity } else { self.limit.burst };
+        Level { minted: self.minted.wrapping_add(low_word(minted)), capacity }
     }
 
     /// The meter that continues this one under `limit` from `now` on. Balances carry over exactly: the past is minted at
@@ -81,6 +79,7 @@ impl Meter {
     }
 
     /// The meter whose words these are, taken on trust: they must come from [`Meter::words`] in this program.
+    #[inline]
     pub const fn from_words(words: [u64; Meter::WORDS]) -> Meter {
         let [num, den, burst, base, minted, fraction, head, residue] = words;
         Meter {
@@ -115,6 +114,7 @@ impl Meter {
     }
 
     /// Whole micro-tokens minted from the base to `now` (rounded down), and the fraction over, in `1 / den`.
+    #[inline]
     fn minted_since_base(&self, now: Moment) -> (u128, u64) {
         let elapsed = now.since(self.base).as_nanos();
         let Limit { num, den, .. } = self.limit;
@@ -122,6 +122,12 @@ impl Meter {
         if let Some(steps) = elapsed.checked_mul(num).and_then(|steps| steps.checked_add(self.fraction)) {
             return (u128::from(steps / den), steps % den);
         }
+        self.minted_in_long(elapsed)
+    }
+
+    #[cold]
+    fn minted_in_long(&self, elapsed: u64) -> (u128, u64) {
+        let Limit { num, den, .. } = self.limit;
         let steps = u128::from(elapsed) * u128::from(num) + u128::from(self.fraction);
         (steps / u128::from(den), low_word(steps % u128::from(den)))
     }

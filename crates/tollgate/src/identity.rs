@@ -1,6 +1,6 @@
 //! Which bucket: a keyed hash of the rule and the key.
 //!
-//! The hash *is* the identity, so it must not be guessable: SipHash-1-3 under a seed drawn at random for each table. 48 of
+//! The hash *is* the identity, so it must not be guessable: its secrets come from a seed drawn at random for each table. 48 of
 //! its 64 bits are stored; the others decide in which two windows the bucket may live, so that a stranger with the same 48
 //! bits is seldom met: a new key takes another's bucket for its own with probability 24 · 2^-48, about 10^-13.
 
@@ -9,6 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use siphasher::sip::SipHasher13;
 
 use crate::key::KeyKind;
+use crate::keyed_hash::KeyedHash;
 use crate::{CheckError, Key};
 
 /// The secret of one table.
@@ -17,7 +18,7 @@ pub(crate) struct Seed(pub(crate) [u64; 2]);
 
 /// One rule's own hashes, one for each kind of key.
 #[derive(Debug, Clone)]
-pub(crate) struct Namespace([SipHasher13; KeyKind::COUNT]);
+pub(crate) struct Namespace([KeyedHash; KeyKind::COUNT]);
 
 /// A bucket's name within one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +38,12 @@ impl Seed {
     /// The hashes of the rule with this name.
     pub(crate) fn namespace(&self, rule: &str) -> Namespace {
         let [k0, k1] = self.0;
-        let named = SipHasher13::new_with_keys(k0, k1);
-        let derive = |purpose: u8| named.hash(&[rule.as_bytes(), &[purpose]].concat());
-        Namespace([0, 2, 4, 6].map(|kind| SipHasher13::new_with_keys(derive(kind), derive(kind + 1))))
+        let (named, mut drawn) = (SipHasher13::new_with_keys(k0, k1), 0_u64);
+        let mut secret = || {
+            drawn += 1;
+            named.hash(&[rule.as_bytes(), &drawn.to_le_bytes()].concat())
+        };
+        Namespace(std::array::from_fn(|_| KeyedHash::new(&mut secret)))
     }
 }
 
@@ -61,7 +65,8 @@ impl BucketId {
         // buckets with one fingerprint, each is somewhere else.
         let scrambled = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let windows = [hash.rotate_left(48) >> 32, scrambled >> 32].map(|bits| spread(bits, windows));
-        BucketId { fingerprint: hash >> 16, windows }
+        // 0 is left for slots that nobody has.
+        BucketId { fingerprint: (hash >> 16).max(1), windows }
     }
 
     /// Which half of its first (0) or second (1) window the bucket prefers: 0 or 1.

@@ -36,6 +36,7 @@ impl KeyKind {
     pub(crate) const COUNT: usize = 4;
 
     /// Refuses what is no name for a bucket.
+    #[inline]
     pub(crate) fn accept(self, bytes: &[u8]) -> Result<(), CheckError> {
         match (self, bytes.len()) {
             (KeyKind::Bytes, 0) => Err(CheckError::EmptyKey),
@@ -46,54 +47,63 @@ impl KeyKind {
 }
 
 impl<K: Key + ?Sized> Key for &K {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         (**self).with_bytes(use_it)
     }
 }
 
 impl Key for [u8] {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Bytes, self)
     }
 }
 
 impl<const N: usize> Key for [u8; N] {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Bytes, self)
     }
 }
 
 impl Key for str {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Bytes, self.as_bytes())
     }
 }
 
 impl Key for String {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Bytes, self.as_bytes())
     }
 }
 
 impl Key for Vec<u8> {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Bytes, self)
     }
 }
 
 impl Key for () {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Everyone, &[])
     }
 }
 
 impl Key for Ipv4Addr {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(KeyKind::Address, &self.octets())
     }
 }
 
 impl Key for Ipv6Addr {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         match self.to_canonical() {
             IpAddr::V4(v4) => v4.with_bytes(use_it),
@@ -103,6 +113,7 @@ impl Key for Ipv6Addr {
 }
 
 impl Key for IpAddr {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         match self {
             IpAddr::V4(v4) => v4.with_bytes(use_it),
@@ -113,6 +124,7 @@ impl Key for IpAddr {
 
 /// Unsigned integers by value, so that width does not matter: 8 bytes where that is enough, otherwise 16.
 impl Key for u128 {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         match u64::try_from(*self) {
             Ok(short) => use_it(KeyKind::Integer, &short.to_le_bytes()),
@@ -123,6 +135,7 @@ impl Key for u128 {
 
 /// Signed integers by value: as unsigned ones, or 17 bytes if negative.
 impl Key for i128 {
+    #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         if let Ok(unsigned) = u128::try_from(*self) {
             return unsigned.with_bytes(use_it);

@@ -5,6 +5,7 @@ mod builder;
 mod clock;
 mod identity;
 mod key;
+mod keyed_hash;
 mod limiter;
 mod memory;
 mod revival;

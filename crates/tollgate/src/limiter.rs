@@ -5,6 +5,7 @@ use std::path::Path;
 use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
 
 use crate::builder::LimiterBuilder;
+use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, When};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
@@ -133,7 +134,7 @@ impl Limiter {
             let (when, base) = (when(), verdicts.len());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(ask) => store.charge(&ask, when),
+                    Ok(ask) => store.charge(&ask, &store.meters.meter(ask.limit), when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));

@@ -66,7 +66,7 @@ impl World {
 
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
-        self.0.charge(&ask(letter), When::Given(at(tick)))
+        self.0.charge(&ask(letter), &self.0.meters.meter, When::Given(at(tick)))
     }
 
     /// One check over several buckets, given with their breadths.

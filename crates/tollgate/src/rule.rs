@@ -7,7 +7,7 @@ use tollgate_core::{Cost, Limit, Moment};
 
 use crate::identity::Namespace;
 use crate::memory::LimitId;
-use crate::memory::meters::MeterSource;
+use crate::memory::meters::MeterCell;
 use crate::memory::store::{Ask, When};
 use crate::shared::{RuleError, Shared};
 use crate::{CheckError, Key, Verdict};
@@ -30,6 +30,7 @@ pub struct Rule {
     pub(crate) shared: Arc<Shared>,
     namespace: Namespace,
     limit: LimitId,
+    meter: Arc<MeterCell>,
     breadth: Breadth,
     name: Arc<str>,
 }
@@ -57,7 +58,8 @@ impl Rule {
     /// A handle on a rule that is in the book.
     pub(crate) fn handle(shared: Arc<Shared>, name: &str, breadth: Breadth, limit: LimitId) -> Rule {
         let namespace = shared.seed.namespace(name);
-        Rule { shared, namespace, limit, breadth, name: Arc::from(name) }
+        let meter = Arc::clone(shared.store.meters.cell(limit));
+        Rule { shared, namespace, limit, meter, breadth, name: Arc::from(name) }
     }
 
     /// Asks for one token from the bucket of `key`.
@@ -76,7 +78,8 @@ impl Rule {
         let Shared { store, clock, .. } = &*self.shared;
         // The clock is read while the bucket is on its way.
         store.table.prefetch(ask.id);
-        store.charge(&ask, When::Read(clock.now(), clock))
+        let when = When::Read(clock.now(), clock);
+        store.charge(&ask, &self.meter.read(), when)
     }
 
     /// Asks for `cost` from the bucket of `key` at a moment of the caller's choosing.
@@ -84,7 +87,7 @@ impl Rule {
     /// Moments may jump about: whatever the order, no interval admits more than `burst + rate · d`.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
         match self.ask(&key, cost) {
-            Ok(ask) => self.shared.store.charge(&ask, When::Given(now)),
+            Ok(ask) => self.shared.store.charge(&ask, &self.meter.read(), When::Given(now)),
             Err(error) => Verdict::Invalid(error),
         }
     }
@@ -126,17 +129,17 @@ impl Rule {
     /// Changes the limit from now on, for every key at once. Balances carry over: what was refilled was refilled at the old
     /// rate, a smaller burst clamps, a larger one is room to refill into.
     pub fn set_limit(&self, limit: Limit) {
-        self.shared.store.meters.cell(self.limit).change(limit, || self.shared.clock.now());
+        self.meter.change(limit, || self.shared.clock.now());
     }
 
     /// Changes the limit from `now` on.
     pub fn set_limit_at(&self, limit: Limit, now: Moment) {
-        self.shared.store.meters.cell(self.limit).change(limit, || now);
+        self.meter.change(limit, || now);
     }
 
     /// The limit in force.
     pub fn limit(&self) -> Limit {
-        *self.shared.store.meters.meter(self.limit).limit()
+        *self.meter.read().limit()
     }
 
     /// The rule's name.

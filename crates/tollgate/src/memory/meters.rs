@@ -3,7 +3,7 @@
 //! Read the clock first, then the meter: the reverse lets a preempted reader run on at the old rate. A changer closes the
 //! meter before it reads the clock, so whoever still read the old meter had read the clock before the change.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate_core::{Limit, Mark, Meter, Moment};
 
@@ -27,7 +27,7 @@ pub(crate) trait MeterSource {
 /// All meters of one limiter.
 #[derive(Debug)]
 pub(crate) struct Meters {
-    groups: Box<[OnceLock<Box<[MeterCell]>>]>,
+    groups: Box<[OnceLock<Box<[Arc<MeterCell>]>>]>,
 }
 
 /// One meter, shared by all threads; what a check reads fits in one cache line.
@@ -47,9 +47,10 @@ impl Meters {
 
     /// The cell of a limit, made on first use.
     #[inline]
-    pub(crate) fn cell(&self, limit: LimitId) -> &MeterCell {
+    pub(crate) fn cell(&self, limit: LimitId) -> &Arc<MeterCell> {
         let index = usize::from(limit.get());
-        let group = self.groups[index / GROUP].get_or_init(|| (0..GROUP).map(|_| MeterCell::new()).collect());
+        let cells = || (0..GROUP).map(|_| Arc::new(MeterCell::new())).collect();
+        let group = self.groups[index / GROUP].get_or_init(cells);
         &group[index % GROUP]
     }
 }

@@ -71,7 +71,7 @@ impl<'t> Survey<'t> {
     /// that holds a full bucket.
     pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
         let vacant = |which| self.window(which).filter(|seat| !seat.is_live()).count();
-        let which = usize::from(vacant(0) <= WINDOW_SLOTS / 2 && vacant(1) > vacant(0));
+        let which = usize::from(vacant(0) <= WINDOW_SLOTS / 4 && vacant(1) > vacant(0));
         let vacancies = self.window(which).filter(|seat| !seat.is_live());
         vacancies.max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free))
     }

@@ -8,15 +8,16 @@ use crate::memory::slot::{Slot, Tag};
 
 /// Slots in one window: two cache lines. Loom explores a smaller world.
 pub(crate) const WINDOW_SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
+const HALF_SLOTS: usize = WINDOW_SLOTS / 2;
 /// Buckets that a window is sized for: a table of capacity N holds N buckets at 21.3 bytes each.
-const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 6 };
+const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 5 };
 /// Fewest windows, so that the buckets of one check find room even in a table for one key.
 const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 /// Most buckets one table can be sized for: its windows are numbered in 32 bits.
 pub const KEYS_MAX: usize = if usize::BITS >= 64 { 24_000_000_000 } else { 100_000_000 };
 
 /// Half a window: one cache line.
-type Half = [Slot; WINDOW_SLOTS / 2];
+type Half = [Slot; HALF_SLOTS];
 
 /// Eight slots side by side.
 #[derive(Debug)]
@@ -52,19 +53,19 @@ impl Table {
         self.0[window as usize].0.as_flattened()
     }
 
-    /// The slot of a bucket and its tag there, if it is in the table. The preferred halves come first: three buckets in four
-    /// are in the first of them, one in five in the second.
+    /// The slot of a bucket that is where most are, under the limit that it is expected to be under. Three in four are in the
+    /// preferred half of their first window, one in five in that of their second.
     #[inline]
-    pub(crate) fn find(&self, id: BucketId) -> Option<(&Slot, Tag)> {
+    pub(crate) fn find_likely(&self, id: BucketId, tag: Tag) -> Option<&Slot> {
+        // No branch on which slot it is: a wrong guess would keep the processor from starting the next check meanwhile.
         let [first, second] = self.preferred_halves(id);
-        let preferred = find_in(first, id.fingerprint).or_else(|| find_in(second, id.fingerprint));
-        preferred.or_else(|| self.find_elsewhere(id))
+        find_in(first, tag).or_else(|| find_in(second, tag))
     }
 
-    #[inline(never)]
-    fn find_elsewhere(&self, id: BucketId) -> Option<(&Slot, Tag)> {
-        let [first, second] = [0, 1].map(|which| self.half(id.windows[which], 1 - id.half(which)));
-        find_in(first, id.fingerprint).or_else(|| find_in(second, id.fingerprint))
+    /// The slot of a bucket and its tag there, if it is in the table.
+    pub(crate) fn find(&self, id: BucketId) -> Option<(&Slot, Tag)> {
+        let slots = id.windows.into_iter().flat_map(|window| self.window(window));
+        slots.map(|slot| (slot, slot.tag())).find(|(_, tag)| tag.is_of(id.fingerprint))
     }
 
     /// Starts fetching where a bucket will be looked for soon.
@@ -101,6 +102,6 @@ fn free() -> Half {
 }
 
 #[inline]
-fn find_in(half: &Half, fingerprint: u64) -> Option<(&Slot, Tag)> {
-    half.iter().map(|slot| (slot, slot.tag())).find(|(_, tag)| tag.is_of(fingerprint))
+fn find_in(half: &Half, tag: Tag) -> Option<&Slot> {
+    half.iter().fold(None, |found, slot| if slot.tag() == tag { Some(slot) } else { found })
 }
