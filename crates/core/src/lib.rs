@@ -24,7 +24,7 @@
 //!
 //! # Reading order
 //! [`Moment`] and [`Span`], [`Tokens`], [`Rate`], [`Limit`]; then [`Meter`] (what a rule has minted), [`Mark`] (what
-//! a client has spent), [`decide`] (one bucket) and [`decide_all`] (several, all or nothing). [`Stamped`] is the
+//! a client has spent), [`decide()`] (one bucket) and [`decide_all()`] (several, all or nothing). [`Stamped`] is the
 //! other way to hold a bucket, for limits that the caller brings along with every call.
 #![no_std]
 #![forbid(unsafe_code)]

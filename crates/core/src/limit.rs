@@ -25,6 +25,8 @@ pub struct Limit {
     pub(crate) den: u64,
     /// Micro-tokens in a full bucket, from 1 to [`BURST_MICROS_MAX`].
     pub(crate) burst: u64,
+    /// `2^64 / den` rounded down, at most `2^64 − 1`: a product with it takes the place of a division by `den`.
+    pub(crate) inverse: u64,
 }
 
 impl Limit {
@@ -55,7 +57,13 @@ impl Limit {
         if burst.as_micros() * den > NANOS_TO_FULL_MAX * num {
             return Err(LimitError::TooLongToFull(rate, burst));
         }
-        Ok(Limit { num: narrow(num), den: narrow(den), burst: narrow(burst.as_micros()) })
+        let inverse = if den == 1 { u64::MAX as u128 } else { (1 << 64) / den };
+        Ok(Limit {
+            num: narrow(num),
+            den: narrow(den),
+            burst: narrow(burst.as_micros()),
+            inverse: narrow(inverse),
+        })
     }
 
     /// Whether the cost is above the burst, so that no amount of waiting helps.
@@ -83,6 +91,16 @@ impl Limit {
         [self.num, self.den, self.burst]
     }
 
+    /// `steps / den`, and what is left over; the quotient by a product, which is quicker than a division.
+    #[inline]
+    pub(crate) const fn divide(&self, steps: u64) -> (u64, u64) {
+        // inverse ≤ 2^64 / den < inverse + 1 (+ 1 more if den is 1), so the product falls short of the true quotient by less
+        // than 1 + steps / 2^64: rounded down, by at most one.
+        let guess = narrow_high(steps as u128 * self.inverse as u128);
+        let left = steps - guess * self.den;
+        if left >= self.den { (guess + 1, left - self.den) } else { (guess, left) }
+    }
+
     /// How long an empty bucket takes to fill, rounded up to the nanosecond.
     pub const fn time_to_full(&self) -> Span {
         self.time_to_mint(Tokens::from_micros(self.burst))
@@ -99,6 +117,12 @@ impl Limit {
 #[expect(clippy::cast_possible_truncation, reason = "the caller has compared it with a maximum below 2^64")]
 const fn narrow(value: u128) -> u64 {
     value as u64
+}
+
+/// The high 64 bits.
+#[inline]
+const fn narrow_high(value: u128) -> u64 {
+    (value >> 64) as u64
 }
 
 /// Why a rate and a burst are no limit. Each message names the field, the value and the cure.
@@ -211,6 +235,41 @@ mod tests {
             "`burst` is 147 tokens, which take more than 146 years to refill at 1 tokens per 31536000s; \
              use a smaller burst or a higher rate"
         );
+    }
+
+    #[test]
+    fn the_quotient_by_a_product_is_the_quotient() {
+        let mut random = 0x1234_5678_9abc_def1_u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random >> (random % 64)
+        };
+        let hard =
+            [1, 2, 3, 7, 1_000, 1 << 32, (1 << 32) + 1, 31_536_000_000_000_000, 3_199_999_999_999_999_999];
+        for den in hard
+            .into_iter()
+            .chain((0..2_000).map(|_| next() % 3_200_000_000_000_000_000 + 1).collect::<std::vec::Vec<_>>())
+        {
+            let inverse =
+                if den == 1 { u64::MAX } else { u64::try_from((1_u128 << 64) / u128::from(den)).unwrap() };
+            let limit = Limit { num: 1, den, burst: 1, inverse };
+            let edges = [
+                0,
+                1,
+                den - 1,
+                den,
+                den + 1,
+                u64::MAX,
+                u64::MAX - 1,
+                u64::MAX / den * den,
+                u64::MAX / den * den - 1,
+            ];
+            for steps in edges.into_iter().chain((0..500).map(|_| next()).collect::<std::vec::Vec<_>>()) {
+                assert_eq!(limit.divide(steps), (steps / den, steps % den), "{steps} / {den}");
+            }
+        }
     }
 
     #[test]

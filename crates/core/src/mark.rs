@@ -100,11 +100,19 @@ impl Level {
         // The cost is at most 10^18 and the balance at least −10^18, so the difference fits.
         let left = balance - cost.as_micros().cast_signed();
         if left >= 0 {
-            Spend::Paid { mark: self.mark_of(left), remaining: Tokens::from_micros(left.cast_unsigned()) }
+            // No fuller than it was, so there is nothing to clamp.
+            let mark = Mark::from_word(self.minted.wrapping_sub(left.cast_unsigned()));
+            Spend::Paid { mark, remaining: Tokens::from_micros(left.cast_unsigned()) }
         } else {
             let held = if balance > 0 { balance.cast_unsigned() } else { 0 };
             Spend::Short { missing: left.unsigned_abs(), held: Tokens::from_micros(held) }
         }
+    }
+
+    /// Of two marks the one that leaves less.
+    #[must_use]
+    pub const fn emptier(self, one: Mark, other: Mark) -> Mark {
+        if self.balance(one) <= self.balance(other) { one } else { other }
     }
 
     /// The mark of a bucket that holds `balance`, or of a full one if that is less.

@@ -23,7 +23,7 @@ pub struct Meter {
 
 impl Meter {
     /// How many words [`Meter::words`] gives.
-    pub const WORDS: usize = 8;
+    pub const WORDS: usize = 9;
 
     /// A meter that starts at `now`, with every bucket full. `offset` is where the count starts; a store that reuses
     /// slots picks it at random, so that a mark of one meter is no mark of another.
@@ -40,12 +40,21 @@ impl Meter {
     /// What the meter shows at `now`; before its base, what it showed there.
     #[inline]
     pub fn level(&self, now: Moment) -> Level {
+        // As it nearly always is: no raised burst is being refilled into, and the product fits in a word.
+        if let Some(steps) = self.steps_since_base(now)
+            && self.head >= self.limit.burst
+        {
+            let (minted, _) = self.limit.divide(steps);
+            return Level { minted: self.minted.wrapping_add(minted), capacity: self.limit.burst };
+        }
+        self.any_level(now)
+    }
+
+    #[cold]
+    fn any_level(&self, now: Moment) -> Level {
         let (minted, _) = self.minted_since_base(now);
-        // A capacity beyond 64 bits is beyond every burst, too.
-        let capacity =
-            if minted > u128::from(u64::MAX) { u64::MAX } else { self.head.saturating_add(low_word(minted)) };
-        let capacity = if capacity < self.limit.burst { capacity } else { self.limit.burst };
-        Level { minted: self.minted.wrapping_add(low_word(minted)), capacity }
+        let capacity = (u128::from(self.head) + minted).min(u128::from(self.limit.burst));
+        Level { minted: self.minted.wrapping_add(low_word(minted)), capacity: low_word(capacity) }
     }
 
     /// The meter that continues this one under `limit` from `now` on. Balances carry over exactly: the past is minted at
@@ -74,28 +83,23 @@ impl Meter {
     /// The meter in words, for a store to keep. The last one is read by nothing but [`Meter::change`] and
     /// [`Meter::transplant`].
     pub const fn words(&self) -> [u64; Meter::WORDS] {
-        let [num, den, burst] = self.limit.terms();
-        [num, den, burst, self.base.as_nanos(), self.minted, self.fraction, self.head, self.residue]
+        let Limit { num, den, burst, inverse } = self.limit;
+        [num, den, burst, inverse, self.base.as_nanos(), self.minted, self.fraction, self.head, self.residue]
     }
 
     /// The meter whose words these are, taken on trust: they must come from [`Meter::words`] in this program.
     #[inline]
     pub const fn from_words(words: [u64; Meter::WORDS]) -> Meter {
-        let [num, den, burst, base, minted, fraction, head, residue] = words;
-        Meter {
-            limit: Limit { num, den, burst },
-            base: Moment::from_nanos(base),
-            minted,
-            fraction,
-            residue,
-            head,
-        }
+        let [num, den, burst, inverse, base, minted, fraction, head, residue] = words;
+        let limit = Limit { num, den, burst, inverse };
+        Meter { limit, base: Moment::from_nanos(base), minted, fraction, residue, head }
     }
 
     /// The meter whose words these are; `None` if they are not those of a meter, as in a damaged file.
     pub const fn try_from_words(words: [u64; Meter::WORDS]) -> Option<Meter> {
         let meter = Meter::from_words(words);
-        let sound = Limit::from_terms(meter.limit.terms()).is_some()
+        let Some(limit) = Limit::from_terms(meter.limit.terms()) else { return None };
+        let sound = limit.inverse == meter.limit.inverse
             && meter.fraction < meter.limit.den
             && meter.head <= crate::limit::BURST_MICROS_MAX;
         if sound { Some(meter) } else { None }
@@ -114,22 +118,17 @@ impl Meter {
     }
 
     /// Whole micro-tokens minted from the base to `now` (rounded down), and the fraction over, in `1 / den`.
-    #[inline]
     fn minted_since_base(&self, now: Moment) -> (u128, u64) {
-        let elapsed = now.since(self.base).as_nanos();
-        let Limit { num, den, .. } = self.limit;
-        // Nearly always the product fits in a word, and a division of words takes half the time.
-        if let Some(steps) = elapsed.checked_mul(num).and_then(|steps| steps.checked_add(self.fraction)) {
-            return (u128::from(steps / den), steps % den);
-        }
-        self.minted_in_long(elapsed)
+        let (elapsed, den) = (u128::from(now.since(self.base).as_nanos()), u128::from(self.limit.den));
+        let steps = elapsed * u128::from(self.limit.num) + u128::from(self.fraction);
+        (steps / den, low_word(steps % den))
     }
 
-    #[cold]
-    fn minted_in_long(&self, elapsed: u64) -> (u128, u64) {
-        let Limit { num, den, .. } = self.limit;
-        let steps = u128::from(elapsed) * u128::from(num) + u128::from(self.fraction);
-        (steps / u128::from(den), low_word(steps % u128::from(den)))
+    /// What was minted from the base to `now`, in `1 / den`; `None` before the base, or if it takes more than a word.
+    #[inline]
+    fn steps_since_base(&self, now: Moment) -> Option<u64> {
+        let elapsed = now.as_nanos().checked_sub(self.base.as_nanos())?;
+        elapsed.checked_mul(self.limit.num)?.checked_add(self.fraction)
     }
 
     /// `(fraction + residue / 2^64) / den` in terms of another denominator, rounded down to 2^-64 of one of its steps:

@@ -18,7 +18,7 @@ use crate::shared::{Book, DEFAULT_RULE, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
 use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
 
-/// How many keys a limiter holds unless told otherwise: 2 MB.
+/// How many keys a limiter holds unless told otherwise: 2.6 MB.
 pub const KEYS_DEFAULT: usize = 100_000;
 
 /// Settings for a [`Limiter`].
@@ -38,7 +38,7 @@ impl Default for LimiterBuilder {
 }
 
 impl LimiterBuilder {
-    /// How many keys may be less than full at the same time: the size of the table, 21.5 bytes each. Full buckets take no
+    /// How many keys may be less than full at the same time: the size of the table, 25.8 bytes each. Full buckets take no
     /// room: they are the first to go, and lose nothing by it.
     pub fn keys_max(mut self, keys: usize) -> Self {
         self.keys_max = keys;

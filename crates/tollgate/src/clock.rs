@@ -25,6 +25,7 @@ const ORIGIN: Moment = Moment::from_nanos(1_000_000_000);
 pub struct Clock(Source);
 
 #[derive(Debug, Clone)]
+#[repr(u8)]
 enum Source {
     Tsc(Arc<AnchoredTsc>),
     Monotonic(Monotonic),
@@ -58,8 +59,7 @@ impl Clock {
     pub fn now(&self) -> Moment {
         match &self.0 {
             Source::Tsc(tsc) => tsc.now(),
-            Source::Monotonic(clock) => clock.now(),
-            Source::Manual(now) => Moment::from_nanos(now.load(Ordering::Relaxed)),
+            other => other.now_without_tsc(),
         }
     }
 
@@ -74,6 +74,17 @@ impl Clock {
     pub fn advance(&self, by: Span) {
         if let Source::Manual(cell) = &self.0 {
             cell.fetch_add(by.as_nanos(), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Source {
+    #[inline(never)]
+    fn now_without_tsc(&self) -> Moment {
+        match self {
+            Source::Tsc(tsc) => tsc.now(),
+            Source::Monotonic(clock) => clock.now(),
+            Source::Manual(now) => Moment::from_nanos(now.load(Ordering::Relaxed)),
         }
     }
 }

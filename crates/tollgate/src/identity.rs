@@ -48,19 +48,20 @@ impl Seed {
 }
 
 impl Namespace {
-    /// The bucket of `key` in a table of `windows` windows.
+    /// The hash of `key`; [`BucketId::new`] makes a bucket of it.
     #[inline]
-    pub(crate) fn bucket(&self, key: &impl Key, windows: u32) -> Result<BucketId, CheckError> {
+    pub(crate) fn hash(&self, key: &impl Key) -> Result<u64, CheckError> {
         key.with_bytes(|kind, bytes| {
             kind.accept(bytes)?;
-            Ok(BucketId::new(self.0[kind as usize].hash(bytes), windows))
+            Ok(self.0[kind as usize].hash(bytes))
         })
     }
 }
 
 impl BucketId {
+    /// The bucket with this hash in a table of `windows` windows.
     #[inline]
-    fn new(hash: u64, windows: u32) -> BucketId {
+    pub(crate) fn new(hash: u64, windows: u32) -> BucketId {
         // The first window by the 16 bits that are not stored, the second by a product in which they reach every bit: of two
         // buckets with one fingerprint, each is somewhere else.
         let scrambled = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn rules_and_seeds_do_not_share_buckets() {
         let (one, other) = (Seed([1, 2]), Seed([1, 3]));
-        let id = |seed: Seed, rule: &str| seed.namespace(rule).bucket(&"alice", 1_000).unwrap();
+        let id = |seed: Seed, rule: &str| seed.namespace(rule).hash(&"alice").unwrap();
         assert_eq!(id(one, "api"), id(one, "api"));
         assert_ne!(id(one, "api"), id(one, "web"));
         assert_ne!(id(one, "api"), id(other, "api"));
@@ -103,7 +104,7 @@ mod tests {
     fn windows_are_spread_evenly_whatever_their_number() {
         let (namespace, mut seen) = (Seed::random().namespace("api"), [0_u32; 7]);
         for key in 0..70_000_u32 {
-            for window in namespace.bucket(&key, 7).unwrap().windows {
+            for window in BucketId::new(namespace.hash(&key).unwrap(), 7).windows {
                 seen[window as usize] += 1;
             }
         }

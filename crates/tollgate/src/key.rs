@@ -3,7 +3,9 @@
 //! A key is a kind and some bytes, so that the number 42, the text "42" and an address never share a bucket. Keys are
 //! hashed where they are given and not kept.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use crate::CheckError;
 
@@ -81,6 +83,27 @@ impl Key for String {
     }
 }
 
+impl Key for Box<str> {
+    #[inline]
+    fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
+        use_it(KeyKind::Bytes, self.as_bytes())
+    }
+}
+
+impl Key for Arc<str> {
+    #[inline]
+    fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
+        use_it(KeyKind::Bytes, self.as_bytes())
+    }
+}
+
+impl Key for Cow<'_, str> {
+    #[inline]
+    fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
+        use_it(KeyKind::Bytes, self.as_bytes())
+    }
+}
+
 impl Key for Vec<u8> {
     #[inline]
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
@@ -143,6 +166,13 @@ impl Key for i128 {
         let mut bytes = [b'-'; 17];
         bytes[1..].copy_from_slice(&self.to_le_bytes());
         use_it(KeyKind::Integer, &bytes)
+    }
+}
+
+impl Key for usize {
+    #[inline]
+    fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
+        (*self as u128).with_bytes(use_it)
     }
 }
 

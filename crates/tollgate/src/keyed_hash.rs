@@ -1,8 +1,9 @@
 //! A keyed hash for short strings: a quarter of SipHash's instructions, and a proven bound on collisions.
 //!
-//! Up to 16 bytes are two words and a length. One product of keyed sums, `(a + k0)·(b + k1) + len·k2`, tells any two strings
-//! apart with probability 1 − 2^-64 over the keys (the NH step of UMAC); two more keyed products, folded, mix it into 64
-//! bits and hide what could be learnt from keys that differ by little. Longer strings go through SipHash-1-3 first.
+//! Up to 16 bytes are two words and a length. One product of keyed sums, `(a + k0 + len·k2)·(b + k1)`, differs for any two
+//! strings but for one in 2^60 of all keys (the NH step of UMAC; 2^64 if they are of one length). Two more keyed products,
+//! folded, make 64 bits of it and hide what could be learnt from strings that differ by little. Longer strings go through
+//! SipHash-1-3 first.
 
 use siphasher::sip128::{Hash128, SipHasher13};
 
@@ -31,10 +32,10 @@ impl KeyedHash {
             _ => self.digest(bytes),
         };
         let [k0, k1, k2] = self.keys;
-        let product = wide(a.wrapping_add(k0), b.wrapping_add(k1));
-        let sum = product.wrapping_add(wide(bytes.len() as u64, k2));
+        let a = a.wrapping_add(k0).wrapping_add(k2.wrapping_mul(bytes.len() as u64));
+        let product = wide(a, b.wrapping_add(k1));
         let [f0, f1, f2, f3] = self.folds;
-        fold(fold(low(sum) ^ f0, high(sum) ^ f1) ^ f2, f3)
+        fold(fold(low(product) ^ f0, high(product) ^ f1) ^ f2, f3)
     }
 
     #[cold]

@@ -1,4 +1,132 @@
 //! Exact, fast, bounded token-bucket rate limiting in process.
+//!
+//! A *bucket* holds up to `burst` tokens and refills continuously at `rate`. A *check* takes tokens out, or is denied and
+//! takes none. In every interval of length d at most `burst + rate · d` is admitted, over all threads, to one millionth of a
+//! token. There is no window to slip between, no thread in the background, and no map that grows.
+//!
+//! # A limited function
+//! ```
+//! use tollgate::{Burst, Limit, Limiter, Rate, Verdict};
+//!
+//! fn greet(limiter: &Limiter, user: &str) -> Result<String, Verdict> {
+//!     let verdict = limiter.check(user);
+//!     if verdict.is_admitted() { Ok(format!("hello, {user}")) } else { Err(verdict) }
+//! }
+//!
+//! // Ten a second for each user, and up to fifty at once.
+//! let limiter = Limiter::new(Limit::new(Rate::per_second(10), Burst::tokens(50))?);
+//! assert!(greet(&limiter, "user:42").is_ok());
+//! # Ok::<(), tollgate::LimitError>(())
+//! ```
+//! Make one [`Limiter`] and keep it: clones share all state. `check` takes `&self` from any thread, never awaits and never
+//! allocates. A new client starts with a full bucket.
+//!
+//! # Keys and costs
+//! A [`Key`] is text, bytes, an integer, an address, or `()` for one bucket that all share. The number 42, the text "42" and
+//! the address 0.0.0.42 are three clients. A [`Cost`] may be a fraction of a token.
+//! ```
+//! # use tollgate::*;
+//! # let limiter = Limiter::new(Limit::new(Rate::per_second(10), Burst::tokens(50))?);
+//! limiter.check(std::net::Ipv4Addr::new(192, 0, 2, 7)).is_admitted();
+//! let verdict = limiter.check_n(42_u64, Cost::micros(500_000)); // half a token
+//! assert_eq!(verdict.to_string(), "admitted, 49.5 left");
+//! # Ok::<(), LimitError>(())
+//! ```
+//!
+//! # What a denial says, and tests without waiting
+//! Tests give the limiter a [`Clock::manual`], which stands still until told otherwise. The wait of a denial is exact:
+//! ```
+//! # use tollgate::*;
+//! let clock = Clock::manual(Moment::default());
+//! let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! let limiter = Limiter::builder().clock(clock.clone()).build(limit)?;
+//! assert!(limiter.check_n("a", Cost::tokens(50)).is_admitted());
+//! match limiter.check("a") {
+//!     Verdict::Deny { wait, remaining, .. } => {
+//!         assert_eq!((wait, remaining), (Span::from_millis(100), Tokens::ZERO));
+//!         clock.advance(wait); // a nanosecond less would not do
+//!         assert!(limiter.check("a").is_admitted());
+//!     }
+//!     verdict => panic!("{verdict}"),
+//! }
+//! // A cost above the burst is told apart: no wait will help.
+//! assert!(matches!(limiter.check_n("a", Cost::tokens(51)), Verdict::Never { .. }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! [`Verdict::retry_after`] gives the wait as a [`Duration`](std::time::Duration). Round it *up* for an HTTP `Retry-After`:
+//! whole seconds rounded down send clients back too early.
+//!
+//! # Several limits, all or nothing
+//! A limiter holds any number of named rules. [`Limiter::check_all`] charges one bucket of each, or none of them.
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+//! let user = limiter.rule("user", Limit::new(Rate::per_second(1), Burst::tokens(2))?)?;
+//! let service = limiter.shared_rule("service", limit, Breadth::Everyone)?;
+//! for _ in 0..2 {
+//!     assert!(limiter.check_all(&[user.charge(7), service.charge(())]).is_admitted());
+//! }
+//! let Verdict::Deny { denied, .. } = limiter.check_all(&[user.charge(7), service.charge(())]) else { panic!() };
+//! assert!(denied.contains(0) && !denied.contains(1), "the user denied, the service did not");
+//! assert_eq!(service.check(()).to_string(), "admitted, 47 left", "and was charged for two");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! Many checks that have nothing to do with one another are a batch: [`Limiter::check_each`] is faster than one by one.
+//!
+//! # Tiers, and limits that change
+//! A tier is another limit for the same buckets; the caller picks the tier for each check. A client that changes tier keeps
+//! its balance. So does everyone when [`Rule::set_limit`] changes a limit: a larger burst is room to refill into.
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+//! let free = limiter.default_rule();
+//! let pro = free.tier("pro", Limit::new(Rate::per_second(100), Burst::tokens(500))?)?;
+//! assert!(free.check_n("a", Cost::tokens(20)).is_admitted());
+//! assert_eq!(pro.check("a").to_string(), "admitted, 29 left");
+//! pro.set_limit(Limit::new(Rate::per_second(200), Burst::tokens(1_000))?);
+//! assert_eq!(pro.check("a").to_string(), "admitted, 28 left");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Bounded memory
+//! [`LimiterBuilder::keys_max`] fixes the size of the table, [`KEYS_DEFAULT`] unless told otherwise. A full bucket holds no
+//! information and gives up its place first. When there is no full one either, [`Crowding`] says what becomes of a newcomer,
+//! and [`Limiter::stats`] counts it. If `evicted`, `denied_new` or `overflowed` grows, ask for more keys. The one way past a
+//! limit is counted as `forgotten`, and bounded: see [`Crowding::Inherit`].
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! let limiter = Limiter::builder().keys_max(1_000_000).crowding(Crowding::DenyNew).build(limit)?;
+//! assert_eq!(limiter.stats().denied_new, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Restarts
+//! [`Limiter::save`] writes all balances to a file, [`LimiterBuilder::restore`] continues from it: a deploy is no free burst.
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_hour(1), Burst::tokens(2))?;
+//! # let file = std::env::temp_dir().join(format!("tollgate-doc-{}", std::process::id()));
+//! let limiter = Limiter::builder().restore(&file).build(limit)?; // no such file yet: all buckets are full
+//! assert!(limiter.check_n("a", Cost::tokens(2)).is_admitted());
+//! limiter.save(&file)?;
+//! let restarted = Limiter::builder().restore(&file).build(limit)?;
+//! assert!(!restarted.check("a").is_admitted());
+//! # std::fs::remove_file(&file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Errors
+//! A limit that cannot be kept exactly is refused when it is made ([`LimitError`], [`FloatError`]), as are settings
+//! ([`BuildError`]), rules ([`RuleError`]) and snapshots ([`SnapshotError`]). A check never fails half-way: if its key or cost
+//! makes no sense the verdict is [`Verdict::Invalid`], which is a bug to fix, not a client to slow down. No key, cost or
+//! moment makes it panic.
+//!
+//! # What it does not do
+//! It does not wait for you, queue, or give tokens back; it does not share buckets between processes; a rule once declared
+//! stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod builder;

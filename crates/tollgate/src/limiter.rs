@@ -129,15 +129,25 @@ impl Limiter {
         verdicts.clear();
         for batch in charges.chunks(BATCH) {
             for ask in batch.iter().filter_map(|charge| self.accept(0, charge).ok()) {
-                store.table.prefetch(ask.id);
+                store.table.likely(ask.id);
             }
             let (when, base) = (when(), verdicts.len());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(ask) => store.charge(&ask, &store.meters.meter(ask.limit), when),
+                    Ok(ask) => self.decide(&ask, when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));
+        }
+    }
+
+    #[inline]
+    fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let store = &self.shared().store;
+        let (likely, meter) = (store.table.likely(ask.id), store.meters.meter(ask.limit));
+        match likely.charge(ask, &meter, when.moment()) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => store.charge(ask, when),
         }
     }
 
@@ -154,7 +164,7 @@ impl Limiter {
         for (index, charge) in charges.iter().enumerate() {
             match self.accept(index, charge) {
                 Ok(ask) => {
-                    store.table.prefetch(ask.id);
+                    store.table.likely(ask.id);
                     asks[index] = (ask, charge.breadth);
                 }
                 Err(error) => return Verdict::Invalid(error),

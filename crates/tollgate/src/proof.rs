@@ -66,7 +66,11 @@ impl World {
 
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
-        self.0.charge(&ask(letter), &self.0.meters.meter, When::Given(at(tick)))
+        let (store, ask, now) = (&self.0, ask(letter), at(tick));
+        match store.table.likely(ask.id).charge(&ask, &store.meters.meter, now) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => store.charge(&ask, When::Given(now)),
+        }
     }
 
     /// One check over several buckets, given with their breadths.

@@ -32,6 +32,7 @@ impl Shared {
         Snapshot {
             seed: self.seed,
             keys_max: self.keys_max as u64,
+            windows: u64::from(self.store.table.windows()),
             wall_nanos,
             taken_at,
             tiers: tiers.collect(),
@@ -44,6 +45,9 @@ impl Shared {
 impl Snapshot {
     /// Puts the meters and buckets into a new store, as of `now` by its clock. The rules, as a book.
     pub(crate) fn revive(&self, store: &Store<Meters>, now: Moment) -> Option<Book> {
+        if self.windows != u64::from(store.table.windows()) {
+            return None;
+        }
         let away = Span::from_nanos(wall_nanos().saturating_sub(self.wall_nanos));
         let (mut book, mut known) = (Book::default(), vec![false; LimitId::COUNT_MAX + 1]);
         for tier in &self.tiers {

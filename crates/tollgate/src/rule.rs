@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollgate_core::{Cost, Limit, Moment};
 
-use crate::identity::Namespace;
+use crate::identity::{BucketId, Namespace};
 use crate::memory::LimitId;
 use crate::memory::meters::MeterCell;
 use crate::memory::store::{Ask, When};
@@ -71,24 +71,41 @@ impl Rule {
     /// Asks for `cost` from the bucket of `key`.
     #[inline]
     pub fn check_n(&self, key: impl Key, cost: Cost) -> Verdict {
-        let ask = match self.ask(&key, cost) {
-            Ok(ask) => ask,
+        let hash = match self.hash(&key, cost) {
+            Ok(hash) => hash,
             Err(error) => return Verdict::Invalid(error),
         };
+        let ask = self.ask_of(hash, cost);
         let Shared { store, clock, .. } = &*self.shared;
-        // The clock is read while the bucket is on its way.
-        store.table.prefetch(ask.id);
-        let when = When::Read(clock.now(), clock);
-        store.charge(&ask, &self.meter.read(), when)
+        // The clock is read while the bucket is on its way, and the meter after the clock.
+        let likely = store.table.likely(ask.id);
+        let now = clock.now();
+        match likely.charge(&ask, &self.meter.read(), now) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => self.check_fully(hash, cost, now),
+        }
+    }
+
+    /// The check in full. Apart, and with few words to hand over, so that the likely one has the registers to itself.
+    #[cold]
+    #[inline(never)]
+    fn check_fully(&self, hash: u64, cost: Cost, now: Moment) -> Verdict {
+        let ask = self.ask_of(hash, cost);
+        self.shared.store.charge(&ask, When::Read(now, &self.shared.clock))
     }
 
     /// Asks for `cost` from the bucket of `key` at a moment of the caller's choosing.
     ///
     /// Moments may jump about: whatever the order, no interval admits more than `burst + rate · d`.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
-        match self.ask(&key, cost) {
-            Ok(ask) => self.shared.store.charge(&ask, &self.meter.read(), When::Given(now)),
-            Err(error) => Verdict::Invalid(error),
+        let ask = match self.ask(&key, cost) {
+            Ok(ask) => ask,
+            Err(error) => return Verdict::Invalid(error),
+        };
+        let store = &self.shared.store;
+        match store.table.likely(ask.id).charge(&ask, &self.meter.read(), now) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => store.charge(&ask, When::Given(now)),
         }
     }
 
@@ -149,11 +166,17 @@ impl Rule {
 
     #[inline]
     fn ask(&self, key: &impl Key, cost: Cost) -> Result<Ask, CheckError> {
-        if cost.as_micros() == 0 {
-            return Err(CheckError::ZeroCost);
-        }
-        let id = self.namespace.bucket(key, self.shared.store.table.windows())?;
-        Ok(Ask { id, limit: self.limit, cost })
+        self.hash(key, cost).map(|hash| self.ask_of(hash, cost))
+    }
+
+    #[inline]
+    fn hash(&self, key: &impl Key, cost: Cost) -> Result<u64, CheckError> {
+        if cost.as_micros() == 0 { Err(CheckError::ZeroCost) } else { self.namespace.hash(key) }
+    }
+
+    #[inline]
+    fn ask_of(&self, hash: u64, cost: Cost) -> Ask {
+        Ask { id: BucketId::new(hash, self.shared.store.table.windows()), limit: self.limit, cost }
     }
 }
 

@@ -21,6 +21,8 @@ const MAGIC: &[u8; 16] = b"tollgate table 1";
 pub(crate) struct Snapshot {
     pub(crate) seed: Seed,
     pub(crate) keys_max: u64,
+    /// How many windows that is: a slot is found again only in a table of the same shape.
+    pub(crate) windows: u64,
     /// When it was taken, by the wall clock (nanoseconds since 1970) and by the limiter's own.
     pub(crate) wall_nanos: u64,
     pub(crate) taken_at: Moment,
@@ -74,13 +76,8 @@ impl Snapshot {
     /// The bytes to keep.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Writer(MAGIC.to_vec());
-        out.words(&[
-            self.seed.0[0],
-            self.seed.0[1],
-            self.keys_max,
-            self.wall_nanos,
-            self.taken_at.as_nanos(),
-        ]);
+        let [k0, k1] = self.seed.0;
+        out.words(&[k0, k1, self.keys_max, self.wall_nanos, self.taken_at.as_nanos(), self.windows]);
         out.count(self.tiers.len());
         for tier in &self.tiers {
             out.text(&tier.rule);
@@ -139,10 +136,11 @@ struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
     fn snapshot(mut self) -> Option<Snapshot> {
-        let [seed0, seed1, keys_max, wall_nanos, taken_at] = self.words()?;
+        let [seed0, seed1, keys_max, wall_nanos, taken_at, windows] = self.words()?;
         let snapshot = Snapshot {
             seed: Seed([seed0, seed1]),
             keys_max,
+            windows,
             wall_nanos,
             taken_at: Moment::from_nanos(taken_at),
             tiers: self.list(Self::tier)?,
@@ -213,6 +211,7 @@ mod tests {
         Snapshot {
             seed: Seed([1, 2]),
             keys_max: 100,
+            windows: 20,
             wall_nanos: 5,
             taken_at: Moment::from_nanos(8),
             tiers: vec![tier("", 1), tier("pro", 2)],
@@ -242,7 +241,7 @@ mod tests {
     #[test]
     fn a_count_that_lies_takes_no_memory() {
         let mut out = Writer(MAGIC.to_vec());
-        out.words(&[1, 2, 3, 4, 5, u64::MAX]);
+        out.words(&[1, 2, 3, 4, 5, 6, u64::MAX]);
         let sum = checksum(&out.0);
         out.words(&[sum]);
         assert_eq!(Snapshot::decode(&out.0), Err(SnapshotFault::Inconsistent));

@@ -9,6 +9,7 @@ use crate::key::KEY_BYTES_MAX;
 
 /// The answer to a check, over one bucket or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a verdict that nobody looks at limits nothing"]
 pub enum Verdict {
     /// Go ahead: every bucket was charged.
     Admit {
@@ -56,6 +57,14 @@ impl Verdict {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Verdict::Deny { wait, .. } => Some(Duration::from(*wait)),
+            _ => None,
+        }
+    }
+
+    /// [`Verdict::retry_after`] for an HTTP `Retry-After` header: whole seconds, rounded up, at least 1.
+    pub fn retry_after_secs(&self) -> Option<u64> {
+        match self {
+            Verdict::Deny { wait, .. } => Some(wait.as_nanos().div_ceil(1_000_000_000).max(1)),
             _ => None,
         }
     }

@@ -73,7 +73,7 @@ impl AnchoredTsc {
             // A counter that ran back makes a huge distance, too.
             let distance = tick.wrapping_sub(line.tick);
             if distance < line.ticks {
-                return line.at(distance);
+                return line.near(distance);
             }
         }
         self.now_slowly()
@@ -155,8 +155,14 @@ impl Line {
         [self.tick, self.nanos, self.slope, self.ticks]
     }
 
-    /// The moment `distance` ticks past the anchor.
+    /// The moment `distance` ticks past the anchor, of the few that the line is good for: then the product is at most
+    /// [`SPAN`] · 2^32 and fits in a word.
     #[inline]
+    fn near(&self, distance: u64) -> Moment {
+        Moment::from_nanos(self.nanos.wrapping_add(distance.wrapping_mul(self.slope) >> 32))
+    }
+
+    /// The moment `distance` ticks past the anchor, however far.
     fn at(&self, distance: u64) -> Moment {
         let nanos = (u128::from(distance) * u128::from(self.slope)) >> 32;
         Moment::from_nanos(self.nanos) + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -183,6 +189,9 @@ mod tests {
         let line = first_line();
         assert_eq!(line.at(0), Moment::from_nanos(10_001_000));
         assert_eq!(line.at(20_000_000), Moment::from_nanos(20_001_000));
+        for distance in [0, 1, 77_777_777, line.ticks - 1] {
+            assert_eq!(line.near(distance), line.at(distance));
+        }
         assert_eq!(line.ticks, 200_000_000);
     }
 

@@ -37,6 +37,8 @@ struct Part<'t> {
     cost: Cost,
     breadth: Breadth,
     members: BucketSet,
+    /// An overflow bucket stands for clients who may not be this full: see [`Store::floor`].
+    floor: Option<Mark>,
 }
 
 /// Why a check must be looked at afresh.
@@ -136,18 +138,21 @@ impl<M: MeterSource> Store<M> {
                 cost: ask.cost,
                 breadth: *breadth,
                 members: *members,
+                floor: (tag == Tag::overflow(ask.limit)).then(|| self.floor(&meter, when.moment())),
             });
         }
         Ok(())
     }
 
-    /// Judges an absent bucket as if it were full; moving in judges it properly.
+    /// Judges an absent bucket as if the table had room; moving in judges it properly.
     fn peek_absent(&self, wanted: &Wanted, when: When<'_>, refusal: &mut Refusal) {
         let meter = self.meters.meter(wanted.ask.limit);
         let level = meter.level(when.moment());
         if meter.limit().never_admits(wanted.ask.cost) {
             refusal.never = refusal.never.union(wanted.members);
-        } else if let Spend::Short { missing, held } = level.spend(level.full_mark(), wanted.ask.cost) {
+        } else if let Spend::Short { missing, held } =
+            level.spend(self.floor(&meter, when.moment()), wanted.ask.cost)
+        {
             refusal.add(wanted.members, meter.wait_for(missing, when.moment()), held);
         }
     }
@@ -205,7 +210,7 @@ impl<'t> Parts<'t> {
             if part.meter.limit().never_admits(part.cost) {
                 refusal.never = refusal.never.union(part.members);
             } else if let Ok(mark) = part.wait_for_mark()
-                && let Spend::Short { missing, held } = part.level.spend(mark, part.cost)
+                && let Spend::Short { missing, held } = part.spend(mark)
             {
                 refusal.add(part.members, part.meter.wait_for(missing, when.moment()), held);
             }
@@ -228,7 +233,7 @@ impl<'t> Parts<'t> {
         loop {
             match last.slot.mark(last.tag) {
                 Ok(mark) => {
-                    let Spend::Paid { mark: paid, remaining } = last.level.spend(mark, last.cost) else {
+                    let Spend::Paid { mark: paid, remaining } = last.spend(mark) else {
                         return Err(StartOver);
                     };
                     if last.slot.swap(mark, paid) {
@@ -247,6 +252,12 @@ impl Part<'_> {
     /// Narrow to broad, then any order that all threads share.
     fn place_in_order(&self) -> (Breadth, usize) {
         (self.breadth, std::ptr::from_ref(self.slot).addr())
+    }
+
+    /// What the charge makes of the bucket.
+    fn spend(&self, mark: Mark) -> Spend {
+        let mark = self.floor.map_or(mark, |floor| self.level.emptier(mark, floor));
+        self.level.spend(mark, self.cost)
     }
 
     /// The mark, once nobody holds the slot. The tag is looked at every time: a slot that is somebody else's now may be held
@@ -276,7 +287,7 @@ impl<'t> Holding<'t> {
     fn hold(&mut self, part: &Part<'t>) -> Result<Tokens, StartOver> {
         loop {
             let mark = part.wait_for_mark()?;
-            let Spend::Paid { mark: paid, remaining } = part.level.spend(mark, part.cost) else {
+            let Spend::Paid { mark: paid, remaining } = part.spend(mark) else {
                 return Err(StartOver);
             };
             if part.slot.hold(mark) {

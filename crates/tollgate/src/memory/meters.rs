@@ -27,10 +27,13 @@ pub(crate) trait MeterSource {
 /// All meters of one limiter.
 #[derive(Debug)]
 pub(crate) struct Meters {
-    groups: Box<[OnceLock<Box<[Arc<MeterCell>]>>]>,
+    groups: Box<[OnceLock<Group>]>,
 }
 
-/// One meter, shared by all threads; what a check reads fits in one cache line.
+/// [`GROUP`] meters.
+type Group = Box<[Arc<MeterCell>]>;
+
+/// One meter, shared by all threads.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct MeterCell {
@@ -95,8 +98,8 @@ impl MeterCell {
     pub(crate) fn read(&self) -> Meter {
         let patience = Patience::default();
         loop {
-            if let Some([a, b, c, d, e, f, g]) = self.words.try_read() {
-                return Meter::from_words([a, b, c, d, e, f, g, 0]);
+            if let Some([a, b, c, d, e, f, g, h]) = self.words.try_read() {
+                return Meter::from_words([a, b, c, d, e, f, g, h, 0]);
             }
             patience.wait();
         }

@@ -83,12 +83,9 @@ impl Slot {
     pub(crate) fn mark(&self, tag: Tag) -> Result<Mark, Unread> {
         let mark = self.mark.load(Ordering::Acquire);
         if self.tag() != tag && !mutant::is("no tag re-read") {
-            Err(Unread::Gone)
-        } else if mark == LOCKED {
-            Err(Unread::Locked)
-        } else {
-            Ok(Mark::from_word(mark))
+            return Err(Unread::Gone);
         }
+        if mark == LOCKED { Err(Unread::Locked) } else { Ok(Mark::from_word(mark)) }
     }
 
     /// Tag and mark at one moment; waits while somebody holds the slot.

@@ -12,7 +12,7 @@ use crate::memory::gates::{Gates, Held};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
-use crate::memory::table::Table;
+use crate::memory::table::{Likely, Table};
 use crate::memory::{Crowding, LimitId};
 use crate::sync::{AtomicU64, Ordering, Patience};
 use crate::{Cause, Verdict};
@@ -81,33 +81,9 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Decides one check and charges it if it is admitted. The meter is that of the ask's limit, read after the clock.
-    #[inline(always)]
-    pub(crate) fn charge(&self, ask: &Ask, meter: &Meter, when: When<'_>) -> Verdict {
-        match self.charge_likely(ask, meter, when.moment()) {
-            Some(remaining) => Verdict::Admit { remaining },
-            None => self.charge_fully(ask, meter, when),
-        }
-    }
-
-    /// The check that nearly all are: the bucket is where it most likely is, nobody interferes, and it is admitted.
-    #[inline(always)]
-    fn charge_likely(&self, ask: &Ask, meter: &Meter, now: Moment) -> Option<Tokens> {
-        if meter.limit().never_admits(ask.cost) {
-            return None;
-        }
-        let tag = Tag::new(ask.id.fingerprint, ask.limit);
-        let slot = self.table.find_likely(ask.id, tag)?;
-        let mark = slot.mark(tag).ok()?;
-        match meter.level(now).spend(mark, ask.cost) {
-            Spend::Paid { mark: paid, remaining } if slot.swap(mark, paid) => Some(remaining),
-            _ => None,
-        }
-    }
-
-    /// Any check.
-    #[inline(never)]
-    fn charge_fully(&self, ask: &Ask, meter: &Meter, when: When<'_>) -> Verdict {
+    /// Decides one check and charges it if it is admitted.
+    pub(crate) fn charge(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let meter = self.meters.meter(ask.limit);
         if meter.limit().never_admits(ask.cost) {
             return Verdict::Never { denied: BucketSet::FIRST };
         }
@@ -132,7 +108,7 @@ impl<M: MeterSource> Store<M> {
                             return Verdict::Admit { remaining };
                         }
                     }
-                    short @ Spend::Short { .. } => return verdict_of(short, meter, now),
+                    short @ Spend::Short { .. } => return verdict_of(short, &meter, now),
                 },
                 Err(Unread::Locked) => patience.wait(),
                 Err(Unread::Gone) => {}
@@ -174,8 +150,7 @@ impl<M: MeterSource> Store<M> {
             return MoveIn::LookAgain;
         }
         // After the second look, so that whoever forgot this bucket has said when; and the clock before the meter.
-        let reclaimed_at = Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed));
-        let reclaimed_at = if mutant::is("old clock") { Moment::default() } else { reclaimed_at };
+        let reclaimed_at = self.reclaimed_at();
         let now = when.again(reclaimed_at);
         let meter = self.meters.meter(ask.limit);
         let survey = Survey::of(&self.table, ask.id, &self.meters, now);
@@ -221,9 +196,7 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn refresh<'c>(&self, when: When<'c>) -> When<'c> {
         match when {
             When::Given(_) => when,
-            When::Read(_, clock) => {
-                When::Read(when.again(Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed))), clock)
-            }
+            When::Read(_, clock) => When::Read(when.again(self.reclaimed_at()), clock),
         }
     }
 
@@ -256,9 +229,8 @@ impl<M: MeterSource> Store<M> {
     /// Takes over a slot, if nobody has charged or taken it since it was seen.
     fn take(&self, seat: &Seat<'_>, tag: Tag, mark: Mark, now: Moment) -> bool {
         if matches!(seat.standing, Standing::Full(_)) {
-            let said = Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed));
             // At most ten thousand times a second, so that threads that insert do not wait for one another here.
-            if said < now - CLOCK_ERROR_MAX {
+            if self.reclaimed_at() < now - CLOCK_ERROR_MAX {
                 self.reclaimed_at.fetch_max(now.as_nanos(), Ordering::Relaxed);
             }
         }
@@ -299,17 +271,19 @@ impl<M: MeterSource> Store<M> {
     }
 
     fn look_at_overflow(&self, ask: &Ask, meter: &Meter, now: Moment) -> Verdict {
+        let (level, floor) = (meter.level(now), self.floor(meter, now));
         let (_, mark) = self.meters.overflow(ask.limit).read();
-        verdict_of(meter.level(now).spend(mark, ask.cost), meter, now)
+        verdict_of(level.spend(level.emptier(mark, floor), ask.cost), meter, now)
     }
 
     /// Charges a client that found no room to the bucket that all such clients of its limit share.
     fn charge_overflow(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let (slot, now) = (self.meters.overflow(ask.limit), when.again(Moment::default()));
+        let (slot, now) = (self.meters.overflow(ask.limit), self.refresh(when).moment());
         let meter = self.meters.meter(ask.limit);
+        let (level, floor) = (meter.level(now), self.floor(&meter, now));
         loop {
             let (_, mark) = slot.read();
-            let spend = meter.level(now).spend(mark, ask.cost);
+            let spend = level.spend(level.emptier(mark, floor), ask.cost);
             match spend {
                 Spend::Paid { mark: paid, .. } if !slot.swap(mark, paid) => {}
                 Spend::Paid { .. } => {
@@ -319,6 +293,19 @@ impl<M: MeterSource> Store<M> {
                 Spend::Short { .. } => return verdict_of(spend, &meter, now),
             }
         }
+    }
+
+    /// The fullest that an absent bucket may be at `now`: full, but no earlier than the last time a full one was forgotten.
+    /// A client that was full then may have spent its tokens before.
+    pub(crate) fn floor(&self, meter: &Meter, now: Moment) -> Mark {
+        meter.level(now.max(self.reclaimed_at())).full_mark()
+    }
+
+    fn reclaimed_at(&self) -> Moment {
+        if mutant::is("old clock") {
+            return Moment::default();
+        }
+        Moment::from_nanos(self.reclaimed_at.load(Ordering::Relaxed))
     }
 
     /// Notes that `buckets` were put in place by other means, none of them newer than `now`.
@@ -348,6 +335,29 @@ impl<M: MeterSource> Store<M> {
                 meter.level(now).mark_of(self.meters.meter(old).level(now).balance(mark))
             }
             _ => mark,
+        }
+    }
+}
+
+impl Likely<'_> {
+    /// The check that nearly all are: the bucket is where it most likely is, nobody interferes, and it is admitted. What is
+    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the ask's limit, read after the clock.
+    #[expect(
+        clippy::inline_always,
+        reason = "a third of the time of a check is in calls and spills otherwise"
+    )]
+    #[inline(always)]
+    pub(crate) fn charge(self, ask: &Ask, meter: &Meter, now: Moment) -> Option<Tokens> {
+        if meter.limit().never_admits(ask.cost) {
+            return None;
+        }
+        // The level first: all that can be done while the slot is on its way.
+        let (level, tag) = (meter.level(now), Tag::new(ask.id.fingerprint, ask.limit));
+        let slot = self.find(tag)?;
+        let mark = slot.mark(tag).ok()?;
+        match level.spend(mark, ask.cost) {
+            Spend::Paid { mark: paid, remaining } if slot.swap(mark, paid) => Some(remaining),
+            _ => None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::memory::LimitId;
 use crate::memory::gates::Held;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::Slot;
-use crate::memory::table::{Table, WINDOW_SLOTS};
+use crate::memory::table::{HALF_SLOTS, Table, WINDOW_SLOTS};
 
 /// Slots in two windows.
 const SEATS: usize = 2 * WINDOW_SLOTS;
@@ -58,7 +58,7 @@ impl<'t> Survey<'t> {
                     Some(limit) if levels.of(limit).is_full(mark) => Standing::Full(limit),
                     Some(limit) => Standing::Live(limit),
                 };
-                let preferred = index / (WINDOW_SLOTS / 2) == id.half(which);
+                let preferred = index / HALF_SLOTS == id.half(which);
                 seats[which * WINDOW_SLOTS + index] =
                     Some(Seat { slot, mark, standing, window: which, preferred });
             }
@@ -66,7 +66,7 @@ impl<'t> Survey<'t> {
         Survey { seats }
     }
 
-    /// A slot that may be taken at no loss: in the first window while that is half empty, since it is looked at first, then in
+    /// A slot that may be taken at no loss: in the first window until that is nearly full, since it is looked at first, then in
     /// the one that has more of them, so that both fill evenly; in the preferred half if it can be, and a free one before one
     /// that holds a full bucket.
     pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {

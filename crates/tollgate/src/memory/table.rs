@@ -1,6 +1,6 @@
 //! A flat array of slots in windows of eight; a bucket lives in one of two windows that its hash names.
 //!
-//! Never resized, never swept. With six buckets to a window on average, one newcomer in 10^5 finds both its windows full.
+//! Never resized, never swept. With five buckets to a window on average, hardly a newcomer finds both its windows full.
 
 use crate::identity::BucketId;
 use crate::memory::hints;
@@ -8,13 +8,13 @@ use crate::memory::slot::{Slot, Tag};
 
 /// Slots in one window: two cache lines. Loom explores a smaller world.
 pub(crate) const WINDOW_SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
-const HALF_SLOTS: usize = WINDOW_SLOTS / 2;
-/// Buckets that a window is sized for: a table of capacity N holds N buckets at 21.3 bytes each.
+pub(crate) const HALF_SLOTS: usize = WINDOW_SLOTS / 2;
+/// Buckets that a window is sized for: a table of capacity N holds N buckets at 25.6 bytes each.
 const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 5 };
 /// Fewest windows, so that the buckets of one check find room even in a table for one key.
 const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 /// Most buckets one table can be sized for: its windows are numbered in 32 bits.
-pub const KEYS_MAX: usize = if usize::BITS >= 64 { 24_000_000_000 } else { 100_000_000 };
+pub const KEYS_MAX: usize = if usize::BITS >= 64 { 20_000_000_000 } else { 100_000_000 };
 
 /// Half a window: one cache line.
 type Half = [Slot; HALF_SLOTS];
@@ -23,6 +23,10 @@ type Half = [Slot; HALF_SLOTS];
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Window([Half; 2]);
+
+/// The two cache lines where a bucket most likely is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Likely<'t>([&'t Half; 2]);
 
 /// All slots.
 #[derive(Debug)]
@@ -53,37 +57,19 @@ impl Table {
         self.0[window as usize].0.as_flattened()
     }
 
-    /// The slot of a bucket that is where most are, under the limit that it is expected to be under. Three in four are in the
-    /// preferred half of their first window, one in five in that of their second.
+    /// Where a bucket most likely is: seven in eight are in the preferred half of their first window, half of the others in
+    /// that of their second. Starts fetching both.
     #[inline]
-    pub(crate) fn find_likely(&self, id: BucketId, tag: Tag) -> Option<&Slot> {
-        // No branch on which slot it is: a wrong guess would keep the processor from starting the next check meanwhile.
-        let [first, second] = self.preferred_halves(id);
-        find_in(first, tag).or_else(|| find_in(second, tag))
+    pub(crate) fn likely(&self, id: BucketId) -> Likely<'_> {
+        let halves = [0, 1].map(|which| &self.0[id.windows[which] as usize].0[id.half(which)]);
+        halves.into_iter().for_each(hints::prefetch);
+        Likely(halves)
     }
 
     /// The slot of a bucket and its tag there, if it is in the table.
     pub(crate) fn find(&self, id: BucketId) -> Option<(&Slot, Tag)> {
         let slots = id.windows.into_iter().flat_map(|window| self.window(window));
         slots.map(|slot| (slot, slot.tag())).find(|(_, tag)| tag.is_of(id.fingerprint))
-    }
-
-    /// Starts fetching where a bucket will be looked for soon.
-    #[inline]
-    pub(crate) fn prefetch(&self, id: BucketId) {
-        for half in self.preferred_halves(id) {
-            hints::prefetch(half);
-        }
-    }
-
-    #[inline]
-    fn preferred_halves(&self, id: BucketId) -> [&Half; 2] {
-        [0, 1].map(|which| self.half(id.windows[which], id.half(which)))
-    }
-
-    #[inline]
-    fn half(&self, window: u32, half: usize) -> &Half {
-        &self.0[window as usize].0[half]
     }
 
     /// One slot, counted window by window.
@@ -101,7 +87,18 @@ fn free() -> Half {
     std::array::from_fn(|_| Slot::free())
 }
 
+impl<'t> Likely<'t> {
+    /// The slot with this very tag, if it is here.
+    #[inline]
+    pub(crate) fn find(self, tag: Tag) -> Option<&'t Slot> {
+        find_in(self.0[0], tag).or_else(|| find_in(self.0[1], tag))
+    }
+}
+
+/// The slot with this tag, without a branch on which it is: a wrong guess would keep the processor from starting the next
+/// check meanwhile.
 #[inline]
 fn find_in(half: &Half, tag: Tag) -> Option<&Slot> {
-    half.iter().fold(None, |found, slot| if slot.tag() == tag { Some(slot) } else { found })
+    let at = (0..HALF_SLOTS).fold(HALF_SLOTS, |at, index| if half[index].tag() == tag { index } else { at });
+    half.get(at)
 }
