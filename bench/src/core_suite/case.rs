@@ -92,7 +92,12 @@ impl Case {
 
     /// Checks per round: enough for tens of milliseconds where a check is cheap, for seconds where it is dear.
     pub(crate) fn checks(&self) -> u32 {
-        if self.keys < 1_000_000 { 4_000_000 } else { 2_000_000 }
+        // At least twice the keys' worth for most, and never so few that part of the keys is all that is touched.
+        match self.keys {
+            0..1_000_000 => 4_000_000,
+            1_000_000..10_000_000 => 2_000_000,
+            _ => 10_000_000,
+        }
     }
 }
 

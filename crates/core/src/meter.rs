@@ -37,21 +37,24 @@ impl Meter {
         &self.limit
     }
 
-    /// What the meter shows at `now`; before its base, what it showed there.
+    /// [`Meter::level`] as it nearly always is, and quickly: no raised burst is being refilled into, `now` is not before the
+    /// base, and the product fits in a word. `None` in all other cases.
     #[inline]
-    pub fn level(&self, now: Moment) -> Level {
-        // As it nearly always is: no raised burst is being refilled into, and the product fits in a word.
-        if let Some(steps) = self.steps_since_base(now)
-            && self.head >= self.limit.burst
-        {
-            let (minted, _) = self.limit.divide(steps);
-            return Level { minted: self.minted.wrapping_add(minted), capacity: self.limit.burst };
+    pub fn quick_level(&self, now: Moment) -> Option<Level> {
+        let elapsed = now.as_nanos().checked_sub(self.base.as_nanos())?;
+        let steps = elapsed.checked_mul(self.limit.num)?.checked_add(self.fraction)?;
+        if self.head < self.limit.burst {
+            return None;
         }
-        self.any_level(now)
+        let (minted, _) = self.limit.divide(steps);
+        Some(Level { minted: self.minted.wrapping_add(minted), capacity: self.limit.burst })
     }
 
-    #[cold]
-    fn any_level(&self, now: Moment) -> Level {
+    /// What the meter shows at `now`; before its base, what it showed there.
+    pub fn level(&self, now: Moment) -> Level {
+        if let Some(level) = self.quick_level(now) {
+            return level;
+        }
         let (minted, _) = self.minted_since_base(now);
         let capacity = (u128::from(self.head) + minted).min(u128::from(self.limit.burst));
         Level { minted: self.minted.wrapping_add(low_word(minted)), capacity: low_word(capacity) }
@@ -122,13 +125,6 @@ impl Meter {
         let (elapsed, den) = (u128::from(now.since(self.base).as_nanos()), u128::from(self.limit.den));
         let steps = elapsed * u128::from(self.limit.num) + u128::from(self.fraction);
         (steps / den, low_word(steps % den))
-    }
-
-    /// What was minted from the base to `now`, in `1 / den`; `None` before the base, or if it takes more than a word.
-    #[inline]
-    fn steps_since_base(&self, now: Moment) -> Option<u64> {
-        let elapsed = now.as_nanos().checked_sub(self.base.as_nanos())?;
-        elapsed.checked_mul(self.limit.num)?.checked_add(self.fraction)
     }
 
     /// `(fraction + residue / 2^64) / den` in terms of another denominator, rounded down to 2^-64 of one of its steps:

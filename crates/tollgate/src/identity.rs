@@ -66,8 +66,7 @@ impl BucketId {
         // buckets with one fingerprint, each is somewhere else.
         let scrambled = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let windows = [hash.rotate_left(48) >> 32, scrambled >> 32].map(|bits| spread(bits, windows));
-        // 0 is left for slots that nobody has.
-        BucketId { fingerprint: (hash >> 16).max(1), windows }
+        BucketId { fingerprint: hash >> 16, windows }
     }
 
     /// Which half of its first (0) or second (1) window the bucket prefers: 0 or 1.

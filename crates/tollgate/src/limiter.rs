@@ -5,7 +5,6 @@ use std::path::Path;
 use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
 
 use crate::builder::LimiterBuilder;
-use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, When};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
@@ -144,8 +143,8 @@ impl Limiter {
     #[inline]
     fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
         let store = &self.shared().store;
-        let (likely, meter) = (store.table.likely(ask.id), store.meters.meter(ask.limit));
-        match likely.charge(ask, &meter, when.moment()) {
+        let (likely, meter) = (store.table.likely(ask.id), store.meters.cell(ask.limit).try_read());
+        match likely.charge(ask, meter, when.moment()) {
             Some(remaining) => Verdict::Admit { remaining },
             None => store.charge(ask, when),
         }

@@ -67,7 +67,7 @@ impl World {
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
         let (store, ask, now) = (&self.0, ask(letter), at(tick));
-        match store.table.likely(ask.id).charge(&ask, &store.meters.meter, now) {
+        match store.table.likely(ask.id).charge(&ask, Some(store.meters.meter), now) {
             Some(remaining) => Verdict::Admit { remaining },
             None => store.charge(&ask, When::Given(now)),
         }

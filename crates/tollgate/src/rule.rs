@@ -80,7 +80,7 @@ impl Rule {
         // The clock is read while the bucket is on its way, and the meter after the clock.
         let likely = store.table.likely(ask.id);
         let now = clock.now();
-        match likely.charge(&ask, &self.meter.read(), now) {
+        match likely.charge(&ask, self.meter.try_read(), now) {
             Some(remaining) => Verdict::Admit { remaining },
             None => self.check_fully(hash, cost, now),
         }
@@ -103,7 +103,7 @@ impl Rule {
             Err(error) => return Verdict::Invalid(error),
         };
         let store = &self.shared.store;
-        match store.table.likely(ask.id).charge(&ask, &self.meter.read(), now) {
+        match store.table.likely(ask.id).charge(&ask, self.meter.try_read(), now) {
             Some(remaining) => Verdict::Admit { remaining },
             None => store.charge(&ask, When::Given(now)),
         }

@@ -93,15 +93,20 @@ impl MeterCell {
         }
     }
 
-    /// The meter as it is. Its residue is left out: only a change needs it.
+    /// The meter as it is, if nobody is changing it. Its residue is left out: only a change needs it.
     #[inline]
+    pub(crate) fn try_read(&self) -> Option<Meter> {
+        self.words.try_read().map(|[a, b, c, d, e, f, g, h]| Meter::from_words([a, b, c, d, e, f, g, h, 0]))
+    }
+
+    /// The meter as it is.
     pub(crate) fn read(&self) -> Meter {
         let patience = Patience::default();
         loop {
-            if let Some([a, b, c, d, e, f, g, h]) = self.words.try_read() {
-                return Meter::from_words([a, b, c, d, e, f, g, h, 0]);
+            match self.try_read() {
+                Some(meter) => return meter,
+                None => patience.wait(),
             }
-            patience.wait();
         }
     }
 

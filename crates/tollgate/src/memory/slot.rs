@@ -28,10 +28,9 @@ impl Tag {
         Tag::new(0, limit)
     }
 
-    /// Whether it is the tag of the bucket with this fingerprint, which is not 0.
-    #[inline]
+    /// Whether it is the tag of the bucket with this fingerprint, under whatever limit.
     pub(crate) const fn is_of(self, fingerprint: u64) -> bool {
-        self.0 >> 16 == fingerprint
+        self.0 >> 16 == fingerprint && self.0 != Tag::FREE.0
     }
 
     /// The limit the bucket is under; `None` if the slot is free.

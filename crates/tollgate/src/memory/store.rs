@@ -341,18 +341,17 @@ impl<M: MeterSource> Store<M> {
 
 impl Likely<'_> {
     /// The check that nearly all are: the bucket is where it most likely is, nobody interferes, and it is admitted. What is
-    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the ask's limit, read after the clock.
+    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the ask's limit, read after the clock, if
+    /// nobody was changing it.
     #[expect(
         clippy::inline_always,
         reason = "a third of the time of a check is in calls and spills otherwise"
     )]
     #[inline(always)]
-    pub(crate) fn charge(self, ask: &Ask, meter: &Meter, now: Moment) -> Option<Tokens> {
-        if meter.limit().never_admits(ask.cost) {
-            return None;
-        }
+    pub(crate) fn charge(self, ask: &Ask, meter: Option<Meter>, now: Moment) -> Option<Tokens> {
+        let meter = meter.filter(|meter| !meter.limit().never_admits(ask.cost))?;
         // The level first: all that can be done while the slot is on its way.
-        let (level, tag) = (meter.level(now), Tag::new(ask.id.fingerprint, ask.limit));
+        let (level, tag) = (meter.quick_level(now)?, Tag::new(ask.id.fingerprint, ask.limit));
         let slot = self.find(tag)?;
         let mark = slot.mark(tag).ok()?;
         match level.spend(mark, ask.cost) {
