@@ -5,14 +5,16 @@
 //! # Reading order
 //! [`model`] is a token bucket in exact rationals, the judge of the arithmetic. [`history`] records what many threads
 //! asked and were told; [`checker`] finds the worst interval in it. [`conformance`] is the suite that defines a store, and
-//! [`memory_subject`] puts the memory store through it. [`operations`] turns any bytes into a test. [`seeds`] makes random
-//! tests replayable.
+//! [`memory_subject`] puts the memory store through it. [`operations`], [`constructions`] and [`snapshots`] turn any bytes
+//! into a test. [`seeds`] makes random tests replayable.
 #![forbid(unsafe_code)]
 
 pub mod checker;
 pub mod conformance;
+pub mod constructions;
 pub mod history;
 pub mod memory_subject;
 pub mod model;
 pub mod operations;
 pub mod seeds;
+pub mod snapshots;

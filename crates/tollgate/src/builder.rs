@@ -82,7 +82,7 @@ impl LimiterBuilder {
     pub(crate) fn assemble(self, limit: Limit) -> Limiter {
         let store = Store::new(self.keys_max, self.crowding, Meters::new());
         let shared = self.shared(store, Seed::random(), Book::fresh());
-        shared.install(LimitId::FIRST, limit);
+        shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
     }
 

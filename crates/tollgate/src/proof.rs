@@ -33,6 +33,10 @@ impl MeterSource for OneMeter {
         self.meter
     }
 
+    fn rule(&self, limit: LimitId) -> LimitId {
+        limit
+    }
+
     fn overflow(&self, _limit: LimitId) -> &Slot {
         &self.overflow
     }

@@ -53,8 +53,11 @@ impl Snapshot {
         for tier in &self.tiers {
             let is_taken = std::mem::replace(&mut known[usize::from(tier.limit.get())], true);
             book.restore(tier).filter(|()| !is_taken)?;
+        }
+        for tier in &self.tiers {
+            let rule = book.rules.get(&tier.rule)?.own_tier()?;
             let meter = tier.meter.transplant(self.taken_at + away, now);
-            store.meters.cell(tier.limit).install(tier.limit, meter, tier.overflow);
+            store.meters.cell(tier.limit).install(tier.limit, rule, meter, tier.overflow);
         }
         let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
         for SavedSlot { index, tag, mark } in &self.slots {

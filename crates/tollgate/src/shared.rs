@@ -64,7 +64,8 @@ impl Shared {
         let (id, is_new) = book.enter(rule, breadth, tier)?;
         let cell = self.store.meters.cell(id);
         if is_new {
-            self.install(id, limit);
+            let rule = book.rules.get(rule).and_then(Entry::own_tier).unwrap_or(id);
+            self.install(id, rule, limit);
         } else if *self.store.meters.meter(id).limit() != limit {
             cell.change(limit, || self.clock.now());
         }
@@ -72,10 +73,17 @@ impl Shared {
     }
 
     /// Starts the meter of a new limit, at a random place so that no mark of another meter is one of its own.
-    pub(crate) fn install(&self, id: LimitId, limit: Limit) {
+    pub(crate) fn install(&self, id: LimitId, rule: LimitId, limit: Limit) {
         let now = self.clock.now();
         let meter = Meter::new(limit, now, random_word());
-        self.store.meters.cell(id).install(id, meter, meter.level(now).full_mark());
+        self.store.meters.cell(id).install(id, rule, meter, meter.level(now).full_mark());
+    }
+}
+
+impl Entry {
+    /// The limit of the rule's own tier.
+    pub(crate) fn own_tier(&self) -> Option<LimitId> {
+        self.tiers.get("").copied()
     }
 }
 
@@ -90,7 +98,7 @@ impl Book {
     /// The limit of the default rule.
     pub(crate) fn default_limit(&self) -> Option<LimitId> {
         let entry = self.rules.get(DEFAULT_RULE).filter(|entry| entry.breadth == Breadth::Client)?;
-        entry.tiers.get("").copied()
+        entry.own_tier()
     }
 
     /// Enters a tier under the number it had; `None` if its name is taken or its rule has another breadth.

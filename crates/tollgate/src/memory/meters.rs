@@ -20,6 +20,9 @@ pub(crate) trait MeterSource {
     /// The meter of a limit, as it is now.
     fn meter(&self, limit: LimitId) -> Meter;
 
+    /// The rule that a limit is a tier of, by the limit of its own tier.
+    fn rule(&self, limit: LimitId) -> LimitId;
+
     /// The bucket shared by the clients of a limit that find no room.
     fn overflow(&self, limit: LimitId) -> &Slot;
 }
@@ -39,6 +42,8 @@ type Group = Box<[Arc<MeterCell>]>;
 pub(crate) struct MeterCell {
     words: SeqLock<{ Meter::WORDS }>,
     overflow: Slot,
+    /// The limit of the rule's own tier.
+    rule: OnceLock<LimitId>,
     /// Held by whoever changes the meter.
     changing: Mutex<()>,
 }
@@ -64,6 +69,10 @@ impl MeterSource for Meters {
         self.cell(limit).read()
     }
 
+    fn rule(&self, limit: LimitId) -> LimitId {
+        *self.cell(limit).rule.get().unwrap_or(&limit)
+    }
+
     fn overflow(&self, limit: LimitId) -> &Slot {
         &self.cell(limit).overflow
     }
@@ -71,11 +80,17 @@ impl MeterSource for Meters {
 
 impl MeterCell {
     fn new() -> MeterCell {
-        MeterCell { words: SeqLock::new([0; Meter::WORDS]), overflow: Slot::free(), changing: Mutex::new(()) }
+        MeterCell {
+            words: SeqLock::new([0; Meter::WORDS]),
+            overflow: Slot::free(),
+            rule: OnceLock::new(),
+            changing: Mutex::new(()),
+        }
     }
 
-    /// Puts the first meter of `limit` in place, and its overflow bucket.
-    pub(crate) fn install(&self, limit: LimitId, meter: Meter, overflow: Mark) {
+    /// Puts the first meter of `limit`, a tier of `rule`, in place, and its overflow bucket.
+    pub(crate) fn install(&self, limit: LimitId, rule: LimitId, meter: Meter, overflow: Mark) {
+        self.rule.get_or_init(|| rule);
         self.overflow.retag(Tag::overflow(limit));
         self.overflow.release(overflow);
         self.write(|_| meter);

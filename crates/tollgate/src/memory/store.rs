@@ -3,7 +3,7 @@
 //! A charge is a load and a compare-and-swap; a denial is a load. A bucket that is not in the table is full, or as full as
 //! the crowding rule lets a newcomer be; it moves in with its first charge. Time comes in with the check.
 
-use tollgate_core::{BucketSet, Cost, Level, Mark, Meter, Moment, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Cost, Mark, Meter, Moment, Span, Spend, Tokens};
 
 use crate::clock::{CLOCK_ERROR_MAX, Clock};
 use crate::identity::BucketId;
@@ -170,8 +170,7 @@ impl<M: MeterSource> Store<M> {
             };
         }
 
-        let start_level = meter.level(now.max(reclaimed_at));
-        let start = self.start(&survey, &gates, victim, ask.limit, start_level);
+        let start = self.start(&survey, &gates, victim, ask.limit, now.max(reclaimed_at));
         let spend = meter.level(now).spend(start, ask.cost);
         let Spend::Paid { mark: paid, .. } = spend else {
             return MoveIn::Decided(verdict_of(spend, &meter, now));
@@ -208,8 +207,9 @@ impl<M: MeterSource> Store<M> {
         gates: &Held<'_>,
         victim: Option<&Seat<'_>>,
         limit: LimitId,
-        level: Level,
+        now: Moment,
     ) -> Mark {
+        let level = self.meters.meter(limit).level(now);
         let mut balance = level.balance(level.full_mark());
         match self.crowding {
             Crowding::DenyNew => {}
@@ -219,7 +219,8 @@ impl<M: MeterSource> Store<M> {
             Crowding::Inherit => {
                 let evicting = |which| victim.is_some_and(|victim| victim.window == which);
                 for which in (0..2).filter(|which| gates.is_crowded(*which) || evicting(*which)) {
-                    balance = balance.min(survey.inheritance(which, limit, level).unwrap_or(balance));
+                    balance =
+                        balance.min(survey.inheritance(which, limit, &self.meters, now).unwrap_or(balance));
                 }
             }
         }

@@ -88,9 +88,26 @@ impl<'t> Survey<'t> {
         })
     }
 
-    /// The most that a newcomer of `limit` may hold in `which` window if that window is crowded: what its fullest bucket of
-    /// the same limit holds, since whoever was evicted from there held no more. `None` if nothing there says so.
-    pub(crate) fn inheritance(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
+    /// The most that a newcomer of `limit` may hold, in micro-tokens, if `which` window is crowded: what the fullest bucket there
+    /// of the same limit holds, since whoever was evicted from there held no less. It may have been evicted on another tier of
+    /// its rule, so each of these bounds it, too. `None` if nothing there says so.
+    pub(crate) fn inheritance(
+        &self,
+        which: usize,
+        limit: LimitId,
+        meters: &impl MeterSource,
+        now: Moment,
+    ) -> Option<i64> {
+        let rule = meters.rule(limit);
+        let limits = self.window(which).filter_map(|seat| match seat.standing {
+            Standing::Live(theirs) if meters.rule(theirs) == rule => Some(theirs),
+            _ => None,
+        });
+        limits.filter_map(|tier| self.fullest(which, tier, meters.meter(tier).level(now))).min()
+    }
+
+    /// What the fullest bucket of `limit` in a window holds, if none there is full.
+    fn fullest(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
         if self.window(which).any(|seat| seat.standing == Standing::Full(limit)) {
             return None;
         }

@@ -1,0 +1,61 @@
+//! Replays the corpora of the fuzz targets, and random inputs beside them.
+
+use std::fs;
+use std::path::Path;
+
+use tollgate_sim::seeds::{Rng, for_each_seed};
+use tollgate_sim::snapshots::Restored;
+use tollgate_sim::{constructions, operations, snapshots};
+
+/// Runs every input of a target's corpus; what became of each.
+fn replay<T>(target: &str, run: impl Fn(&[u8]) -> T) -> Vec<T> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
+    let inputs = fs::read_dir(corpus).into_iter().flatten().flatten();
+    let mut inputs: Vec<_> = inputs.map(|entry| entry.path()).collect();
+    inputs.sort();
+    assert!(!inputs.is_empty(), "there is no corpus for {target}");
+    let replayed = inputs.iter().map(|input| {
+        println!("{}", input.display());
+        run(&fs::read(input).unwrap_or_default())
+    });
+    replayed.collect()
+}
+
+fn any_bytes(rng: &mut Rng) -> Vec<u8> {
+    let length = rng.usize(0..2_000);
+    std::iter::repeat_with(|| rng.u8(..)).take(length).collect()
+}
+
+#[test]
+fn every_input_of_the_operations_corpus_runs_as_promised() {
+    replay("operations", operations::run);
+}
+
+#[test]
+fn every_input_of_the_bad_input_corpus_is_refused_or_limits() {
+    replay("bad_input", constructions::run);
+}
+
+#[test]
+fn every_input_of_the_snapshot_corpus_is_refused_or_limits() {
+    let restored = replay("snapshot", snapshots::run);
+    let works = restored.iter().filter(|restored| **restored == Restored::Works).count();
+    // Were the format to change, every input would be refused at the door.
+    assert!(works > 3, "only {works} of {} are snapshots", restored.len());
+    assert!(works < restored.len());
+}
+
+#[test]
+fn random_operations_run_as_promised() {
+    for_each_seed(0..300, |rng| operations::run(&any_bytes(rng)));
+}
+
+#[test]
+fn random_arguments_are_refused_or_limit() {
+    for_each_seed(0..3_000, |rng| constructions::run(&any_bytes(rng)));
+}
+
+#[test]
+fn random_snapshots_are_refused() {
+    for_each_seed(0..300, |rng| assert_eq!(snapshots::run(&any_bytes(rng)), Restored::Refused));
+}
