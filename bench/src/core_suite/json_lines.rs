@@ -1,4 +1,4 @@
-//! One JSON object per measurement, as INTERFACES.md names the fields. Stdout holds nothing else.
+//! One JSON object per measurement, with fields that scripts rely on. Stdout holds nothing else.
 
 use serde_json::{Value, json};
 

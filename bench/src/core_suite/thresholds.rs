@@ -1,4 +1,4 @@
-//! What the issue that ordered this suite demands of Tollgate ("must reach") and hopes for ("aim").
+//! What this suite demands of Tollgate ("must reach") and hopes for ("aim").
 //!
 //! The one place where these numbers stand. A verdict is said, not enforced.
 

@@ -1,4 +1,4 @@
-//! Defects that were found in other limiters (PEERS.md, items 2–7 and 9–11) and are checked to be absent here.
+//! Defects that were found in other limiters, and are checked to be absent here.
 //!
 //! Items 1 and the huge cost of 11 are tested beside `decide`; 8 is about stores.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]

@@ -111,7 +111,7 @@ pub(super) fn the_worked_example(stage: &mut Stage<'_>) -> Played {
     stage.compare("1 in 6 in the steady state", &true, &steady)
 }
 
-/// PEERS.md, defect 2.
+/// Elsewhere a burst of 10 admits 17 after 17 s of idling.
 pub(super) fn idle_time_gives_no_credit_above_the_burst(stage: &mut Stage<'_>) -> Played {
     let rule = stage.rule("api", limit(Rate::per_second(1), 10));
     let one = charge(rule, "a", Cost::ONE);
@@ -122,7 +122,7 @@ pub(super) fn idle_time_gives_no_credit_above_the_burst(stage: &mut Stage<'_>) -
     Ok(())
 }
 
-/// PEERS.md, defect 3.
+/// Elsewhere the state's lifetime is computed as 0, and nothing is limited.
 pub(super) fn a_burst_of_one_limits(stage: &mut Stage<'_>) -> Played {
     let rule = stage.rule("api", limit(Rate::per_second(1), 1));
     let one = charge(rule, "a", Cost::ONE);
@@ -133,7 +133,7 @@ pub(super) fn a_burst_of_one_limits(stage: &mut Stage<'_>) -> Played {
     stage.expect_count(5, &one, 1)
 }
 
-/// PEERS.md, defects 3 and 11.
+/// Elsewhere lifetimes in milliseconds and intervals in nanoseconds are truncated.
 pub(super) fn rates_above_a_thousand_a_second_limit(stage: &mut Stage<'_>) -> Played {
     for (name, per_second) in [("fast", 2_000), ("faster", 1_000_000), ("fastest", 1_000_000_000)] {
         let rule = stage.rule(name, limit(Rate::per_second(per_second), 10));
@@ -145,7 +145,7 @@ pub(super) fn rates_above_a_thousand_a_second_limit(stage: &mut Stage<'_>) -> Pl
     Ok(())
 }
 
-/// PEERS.md, defect 4.
+/// Elsewhere the state is forgotten before the bucket is full.
 pub(super) fn a_slow_bucket_is_still_limited_after_a_pause(stage: &mut Stage<'_>) -> Played {
     let rule = stage.rule("password-reset", limit(Rate::new(3, Span::from_secs(1_000)), 5));
     let one = charge(rule, "a", Cost::ONE);

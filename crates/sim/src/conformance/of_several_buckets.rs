@@ -7,7 +7,7 @@ use tollgate_core::{CHARGES_MAX, Cost, Rate, Span};
 use super::stage::{Played, Stage, admit, charge, deny, limit, never};
 use super::subject::{Breadth, Charge, Fault, KEY_BYTES_MAX, Key, Outcome, RuleId};
 
-/// A5; PEERS.md, defect 6.
+/// A5. Elsewhere one user's rejected requests drain the global bucket.
 pub(super) fn one_denial_charges_none(stage: &mut Stage<'_>) -> Played {
     let [user, endpoint, everyone] = three_rules(stage);
     let check = [
