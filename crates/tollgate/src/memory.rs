@@ -24,6 +24,7 @@ pub enum Crowding {
     Inherit,
     /// It is denied until there is room.
     DenyNew,
-    /// It shares one bucket with all such clients of its limit.
+    /// It shares one bucket with all such clients of its limit. When it finds a place of its own it starts no fuller than that
+    /// one; only a check over several buckets that is being charged at that very moment may be missed.
     SharedOverflow,
 }

@@ -7,7 +7,8 @@ use crate::sync::{AtomicU8, Ordering, Patience, released};
 
 /// Some thread is adding to this window.
 const CLOSED: u8 = 1;
-/// A bucket that was not full has been evicted from this window, and none of its kind has been seen full since.
+/// A bucket that was not full has been evicted from this window and none of its kind has been seen full since, or a newcomer
+/// has been turned away from it to the shared bucket.
 const CROWDED: u8 = 2;
 
 /// The gates of all windows.

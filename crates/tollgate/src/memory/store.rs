@@ -93,8 +93,7 @@ impl<M: MeterSource> Store<M> {
             let Some((slot, tag)) = self.table.find(ask.id) else {
                 match self.move_in(ask, when, Purpose::Charge) {
                     MoveIn::Decided(verdict) => return verdict,
-                    MoveIn::LookAgain => continue,
-                    MoveIn::UseOverflow => return self.charge_overflow(ask, when),
+                    MoveIn::LookAgain | MoveIn::UseOverflow => continue,
                 }
             };
             if tag.limit() != Some(ask.limit) {
@@ -154,7 +153,9 @@ impl<M: MeterSource> Store<M> {
         let now = when.again(reclaimed_at);
         let meter = self.meters.meter(ask.limit);
         let survey = Survey::of(&self.table, ask.id, &self.meters, now);
-        survey.relieve(&mut gates);
+        if self.crowding == Crowding::Inherit {
+            survey.relieve(&mut gates);
+        }
 
         let (vacancy, mut victim) = (survey.vacancy(), None);
         if vacancy.is_none() && self.crowding == Crowding::Inherit {
@@ -162,8 +163,7 @@ impl<M: MeterSource> Store<M> {
         }
         if vacancy.or(victim).is_none() {
             return match self.crowding {
-                Crowding::SharedOverflow if purpose != Purpose::Look => MoveIn::UseOverflow,
-                Crowding::SharedOverflow => MoveIn::Decided(self.look_at_overflow(ask, &meter, now)),
+                Crowding::SharedOverflow => self.overflow(ask, &mut gates, purpose, now),
                 Crowding::DenyNew | Crowding::Inherit => {
                     MoveIn::Decided(self.deny_new(&survey, purpose, now))
                 }
@@ -199,8 +199,8 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Where a newcomer's mark starts: full, but no fuller than whoever may have been evicted to make room, and no fuller than
-    /// the overflow bucket that it may have drawn from before.
+    /// Where a newcomer's mark starts: full, but no fuller than whoever may have been evicted to make room, or than the overflow
+    /// bucket that it may have drawn from before.
     fn start(
         &self,
         survey: &Survey<'_>,
@@ -214,7 +214,9 @@ impl<M: MeterSource> Store<M> {
         match self.crowding {
             Crowding::DenyNew => {}
             Crowding::SharedOverflow => {
-                balance = balance.min(level.balance(self.meters.overflow(limit).read().1));
+                if gates.is_crowded(0) || gates.is_crowded(1) {
+                    balance = balance.min(level.balance(self.meters.overflow(limit).read().1));
+                }
             }
             Crowding::Inherit => {
                 let evicting = |which| victim.is_some_and(|victim| victim.window == which);
@@ -271,28 +273,28 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    fn look_at_overflow(&self, ask: &Ask, meter: &Meter, now: Moment) -> Verdict {
-        let (level, floor) = (meter.level(now), self.floor(meter, now));
-        let (_, mark) = self.meters.overflow(ask.limit).read();
-        verdict_of(level.spend(level.emptier(mark, floor), ask.cost), meter, now)
-    }
-
-    /// Charges a client that found no room to the bucket that all such clients of its limit share.
-    fn charge_overflow(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let (slot, now) = (self.meters.overflow(ask.limit), self.refresh(when).moment());
-        let meter = self.meters.meter(ask.limit);
+    /// Turns a client that finds no room to the bucket that all such clients of its limit share, and marks its windows, so that
+    /// when it finds a place it starts no fuller than that bucket. The marks stay: they bind only while that bucket is not full.
+    fn overflow(&self, ask: &Ask, gates: &mut Held<'_>, purpose: Purpose, now: Moment) -> MoveIn {
+        if purpose != Purpose::Look {
+            gates.set_crowded(0, true);
+            gates.set_crowded(1, true);
+        }
+        if purpose == Purpose::Place {
+            return MoveIn::UseOverflow;
+        }
+        let (slot, meter) = (self.meters.overflow(ask.limit), self.meters.meter(ask.limit));
         let (level, floor) = (meter.level(now), self.floor(&meter, now));
         loop {
             let (_, mark) = slot.read();
             let spend = level.spend(level.emptier(mark, floor), ask.cost);
-            match spend {
-                Spend::Paid { mark: paid, .. } if !slot.swap(mark, paid) => {}
-                Spend::Paid { .. } => {
-                    self.counters.count(Event::Overflowed);
-                    return verdict_of(spend, &meter, now);
+            if let (Spend::Paid { mark: paid, .. }, Purpose::Charge) = (spend, purpose) {
+                if !slot.swap(mark, paid) {
+                    continue;
                 }
-                Spend::Short { .. } => return verdict_of(spend, &meter, now),
+                self.counters.count(Event::Overflowed);
             }
+            return MoveIn::Decided(verdict_of(spend, &meter, now));
         }
     }
 
