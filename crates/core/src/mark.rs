@@ -65,11 +65,6 @@ impl Mark {
     pub const fn word(self) -> u64 {
         self.0
     }
-
-    /// Whether this mark has spent at least as far as `other`, both of one meter and within 2^63 of each other.
-    pub const fn at_least(self, other: Mark) -> bool {
-        self.0.wrapping_sub(other.0).cast_signed() >= 0
-    }
 }
 
 impl Level {

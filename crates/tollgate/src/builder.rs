@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::identity::{Seed, random_word};
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
-use crate::memory::table::KEYS_MAX;
+use crate::memory::table::{KEYS_MAX, Table};
 use crate::memory::{Crowding, LimitId};
 use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, Shared};
@@ -58,7 +58,8 @@ impl LimiterBuilder {
     }
 
     /// Continues from a file that [`Limiter::save`] wrote, as if there had been no restart; from full buckets if there is no
-    /// such file. Rules that are declared again find their buckets by name.
+    /// such file. Rules that are declared again find their buckets by name. Keep the crowding rule: what a crowded table
+    /// remembers under one means nothing to another.
     pub fn restore(mut self, path: impl AsRef<Path>) -> Self {
         self.snapshot = Some(path.as_ref().to_owned());
         self
@@ -71,28 +72,44 @@ impl LimiterBuilder {
             keys if keys > KEYS_MAX => return Err(BuildError::TooManyKeys { keys }),
             _ => {}
         }
-        let Some(path) = self.snapshot.clone() else { return Ok(self.assemble(limit)) };
-        match snapshot_file::read(&path)? {
-            Some(snapshot) => self.revive(&path, &snapshot, limit),
-            None => Ok(self.assemble(limit)),
+        let snapshot = match &self.snapshot {
+            Some(path) => snapshot_file::read(path)?.map(|snapshot| (path.clone(), snapshot)),
+            None => None,
+        };
+        let no_memory = |_| BuildError::NoMemory { keys: self.keys_max };
+        let table = Table::try_for_keys(self.keys_max).map_err(no_memory)?;
+        match snapshot {
+            Some((path, snapshot)) => self.revive(&path, &snapshot, table, limit),
+            None => Ok(self.assemble(table, limit)),
         }
     }
 
+    /// A limiter with the default settings.
+    pub(crate) fn build_default(limit: Limit) -> Limiter {
+        LimiterBuilder::default().assemble(Table::for_keys(KEYS_DEFAULT), limit)
+    }
+
     /// A limiter with full buckets. The settings are known to be sound.
-    pub(crate) fn assemble(self, limit: Limit) -> Limiter {
-        let store = Store::new(self.keys_max, self.crowding, Meters::new());
+    fn assemble(self, table: Table, limit: Limit) -> Limiter {
+        let store = Store::new(table, self.crowding, Meters::new());
         let shared = self.shared(store, Seed::random(), Book::fresh());
         shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
     }
 
     /// A limiter that continues where another stopped.
-    fn revive(mut self, path: &Path, snapshot: &Snapshot, limit: Limit) -> Result<Limiter, BuildError> {
+    fn revive(
+        mut self,
+        path: &Path,
+        snapshot: &Snapshot,
+        table: Table,
+        limit: Limit,
+    ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
         if snapshot.keys_max != self.keys_max as u64 {
             return Err(refuse(SnapshotProblem::KeysMax { saved: snapshot.keys_max, asked: self.keys_max }));
         }
-        let store = Store::new(self.keys_max, self.crowding, Meters::new());
+        let store = Store::new(table, self.crowding, Meters::new());
         let clock = self.clock.get_or_insert_with(Clock::system);
         let book = snapshot.revive(&store, clock.now());
         let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
@@ -127,6 +144,11 @@ pub enum BuildError {
         /// How many keys were asked for.
         keys: usize,
     },
+    /// A table that this machine has no memory for.
+    NoMemory {
+        /// How many keys were asked for.
+        keys: usize,
+    },
     /// The snapshot to continue from is no use.
     Snapshot(SnapshotError),
 }
@@ -145,6 +167,9 @@ impl fmt::Display for BuildError {
                 "`keys_max` is 0, which leaves no room for any client; use 1 or more (the default is {KEYS_DEFAULT})"
             ),
             Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
+            Self::NoMemory { keys } => {
+                write!(f, "`keys_max` is {keys}, at 25.8 bytes each more than there is memory; use fewer")
+            }
             Self::Snapshot(error) => write!(f, "{error}"),
         }
     }

@@ -73,7 +73,8 @@ impl Clock {
     /// Moves a manual clock forwards. The machine's clock cannot be moved: there it does nothing.
     pub fn advance(&self, by: Span) {
         if let Source::Manual(cell) = &self.0 {
-            cell.fetch_add(by.as_nanos(), Ordering::Relaxed);
+            let later = |now: u64| Some(now.saturating_add(by.as_nanos()));
+            let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Limiter {
 impl Limiter {
     /// A limiter with one rule, for up to [`KEYS_DEFAULT`](crate::KEYS_DEFAULT) keys that are not full at the same time.
     pub fn new(limit: Limit) -> Limiter {
-        LimiterBuilder::default().assemble(limit)
+        LimiterBuilder::build_default(limit)
     }
 
     /// A limiter with other settings.

@@ -11,6 +11,7 @@ use crate::memory::LimitId;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag};
 use crate::memory::store::{Ask, Store, When};
+use crate::memory::table::Table;
 use crate::seqlock::SeqLock;
 use crate::{Breadth, Crowding, Verdict};
 
@@ -57,7 +58,7 @@ impl World {
         crate::sync::under_loom::begin();
         let limit = Limit::new(Rate::per_second(1_000_000_000 / TICK_NANOS), Burst::tokens(1)).unwrap();
         let meter = OneMeter { meter: Meter::new(limit, Moment::from_nanos(0), 77), overflow: Slot::free() };
-        World(Store::new(windows * 2, crowding, meter))
+        World(Store::new(Table::for_keys(windows * 2), crowding, meter))
     }
 
     /// Puts a bucket into a slot of its window, last charged at `tick`.

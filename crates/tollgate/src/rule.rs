@@ -96,7 +96,9 @@ impl Rule {
 
     /// Asks for `cost` from the bucket of `key` at a moment of the caller's choosing.
     ///
-    /// Moments may jump about: whatever the order, no interval admits more than `burst + rate · d`.
+    /// Moments may jump about: whatever the order, no interval admits more than `burst + rate · d`, as long as the limit stays the
+    /// same and no step back is longer than it takes to mint 10^12 tokens. They share one time line with the limiter's clock and
+    /// with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be made for it.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
         let ask = match self.ask(&key, cost) {
             Ok(ask) => ask,
@@ -138,7 +140,12 @@ impl Rule {
     }
 
     /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to
-    /// another takes its balance along. Declaring a tier that exists sets its limit, as [`Rule::set_limit`] does.
+    /// another takes its balance along, at most the new burst. Declaring a tier that exists sets its limit, as
+    /// [`Rule::set_limit`] does.
+    ///
+    /// Tiers are for clients that seldom change theirs. A client that has become full on its tier may be forgotten, and then is
+    /// full on whatever tier it returns on: each change may gain it up to the new burst, once it has filled up on the old tier.
+    /// Without room in the table ([`crate::Crowding::SharedOverflow`]) it draws on one shared bucket for each tier.
     pub fn tier(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
         Rule::declare(&self.shared, &self.name, self.breadth, name, limit)
     }
@@ -149,7 +156,8 @@ impl Rule {
         self.meter.change(limit, || self.shared.clock.now());
     }
 
-    /// Changes the limit from `now` on.
+    /// Changes the limit from `now` on, which should not lie before moments that were checked already: they would be minted
+    /// anew.
     pub fn set_limit_at(&self, limit: Limit, now: Moment) {
         self.meter.change(limit, || now);
     }

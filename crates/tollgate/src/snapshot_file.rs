@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::identity::random_word;
 use crate::snapshot::{Snapshot, SnapshotFault};
 
 /// Largest snapshot that is read: a table of 500 million keys.
@@ -14,11 +15,17 @@ const SNAPSHOT_BYTES_MAX: u64 = 16 << 30;
 pub(crate) fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
     let fault = |error: io::Error| SnapshotError::new(path, SnapshotProblem::Io(error.to_string()));
     let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
+    // A name of its own, so that two who save at once do not write into one file.
+    beside.push(format!(".{:016x}", random_word()));
     let beside = PathBuf::from(beside);
     let mut file = private(&beside).map_err(fault)?;
-    file.write_all(&snapshot.encode()).and_then(|()| file.sync_all()).map_err(fault)?;
-    fs::rename(&beside, path).map_err(fault)
+    let written = file.write_all(&snapshot.encode()).and_then(|()| file.sync_all());
+    let moved = written.and_then(|()| fs::rename(&beside, path));
+    if moved.is_err() {
+        // The first error is the one to report.
+        let _ = fs::remove_file(&beside);
+    }
+    moved.map_err(fault)
 }
 
 /// Reads a snapshot; `None` if there is no such file, as on a first start.
@@ -35,13 +42,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
     Snapshot::decode(&bytes).map(Some).map_err(|reason| fault(SnapshotProblem::Fault(reason)))
 }
 
-/// A new or emptied file with mode 0600: a snapshot holds the secret that names buckets.
+/// A new file with mode 0600: a snapshot holds the secret that names buckets.
 fn private(path: &Path) -> io::Result<File> {
-    // A leftover may have another mode, which opening it would keep.
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -18,7 +18,8 @@ pub enum Verdict {
     },
     /// Not now; nothing was charged.
     Deny {
-        /// The exact time to wait: the same check is admitted then, if nobody else spends, and not a nanosecond earlier.
+        /// The exact time to wait: the same check is admitted then, if nobody else spends, and not a nanosecond earlier. For a
+        /// client without a place in a crowded table, when there may be one.
         wait: Span,
         /// What is held by the denying bucket that holds least.
         remaining: Tokens,
@@ -42,7 +43,7 @@ pub enum Verdict {
 pub enum Cause {
     /// A bucket holds too little.
     Exceeded,
-    /// The table has no room for another client and its rule is [`crate::Crowding::DenyNew`].
+    /// The table has no room for another client.
     Crowded,
 }
 

@@ -106,6 +106,57 @@ fn a_client_displaced_on_one_tier_gains_nothing_uncounted_on_another() {
     assert!(over <= 10 * limiter.stats().forgotten, "{over} tokens over: {:?}", limiter.stats());
 }
 
+/// A client that moves down to a tier brings more than anyone there holds; whoever was displaced must not inherit that.
+#[test]
+fn a_client_that_changes_tier_in_a_crowd_makes_nobody_richer() {
+    for _ in 0..20 {
+        let (limiter, _) = tiny(Crowding::Inherit, per_second(1, 10));
+        let free = limiter.default_rule();
+        let pro = free.tier("pro", per_second(1, 1_000)).unwrap();
+        for client in 0..16 {
+            assert!(pro.check(client).is_admitted());
+        }
+        let mut spent = vec![0; 400];
+        let mut ask = |client: u32, cost: u64| {
+            let admitted = free.check_n(client, Cost::tokens(cost)).is_admitted();
+            spent[client as usize] += if admitted { cost } else { 0 };
+        };
+        (100..400).for_each(|client| ask(client, 9));
+        for client in 0..16 {
+            let _ = free.check_n(client, Cost::micros(1));
+        }
+        (100..400).for_each(|client| ask(client, 9));
+        let over: u64 = spent.iter().map(|spent| spent.saturating_sub(10)).sum();
+        assert!(over <= 10 * limiter.stats().forgotten, "{over} tokens over: {:?}", limiter.stats());
+    }
+}
+
+/// A5: every client without room is named, and nobody is displaced for a check that is denied.
+#[test]
+fn a_check_over_several_newcomers_names_all_that_find_no_room() {
+    let (limiter, _) = tiny(Crowding::DenyNew, per_second(1, 10));
+    let rule = limiter.default_rule();
+    let unlucky: Vec<u32> =
+        (0..CLIENTS).filter(|client| !rule.check(*client).is_admitted()).take(3).collect();
+    let charges: Vec<_> = unlucky.iter().map(|client| rule.charge(*client)).collect();
+    let Verdict::Deny { denied, cause, .. } = limiter.check_all(&charges) else { panic!("there is no room") };
+    assert_eq!((denied.iter().collect::<Vec<_>>(), cause), (vec![0, 1, 2], Cause::Crowded));
+}
+
+#[test]
+fn two_newcomers_that_share_a_bucket_are_not_denied_for_good() {
+    let (limiter, _) = tiny(Crowding::SharedOverflow, per_second(1, 10));
+    let rule = limiter.default_rule();
+    let without_room = |client: &u32| {
+        let before = limiter.stats().overflowed;
+        rule.check_n(*client, Cost::micros(1)).is_admitted() && limiter.stats().overflowed > before
+    };
+    let unlucky: Vec<u32> = (0..CLIENTS).filter(without_room).take(2).collect();
+    let charges: Vec<_> = unlucky.iter().map(|client| rule.charge_n(*client, Cost::tokens(6))).collect();
+    let verdict = limiter.check_all(&charges);
+    assert!(matches!(verdict, Verdict::Deny { cause: Cause::Crowded, .. }), "{verdict}");
+}
+
 #[test]
 fn a_newcomer_is_denied_until_there_is_room() {
     let (limiter, clock) = tiny(Crowding::DenyNew, per_second(1, 10));

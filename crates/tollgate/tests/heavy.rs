@@ -11,5 +11,7 @@ mod flood;
 mod resident;
 #[path = "heavy/stress.rs"]
 mod stress;
+#[path = "heavy/tiers.rs"]
+mod tiers;
 #[path = "heavy/world.rs"]
 mod world;

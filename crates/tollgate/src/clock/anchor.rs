@@ -14,6 +14,8 @@ use crate::seqlock::SeqLock;
 const SPAN: Span = Span::from_millis(100);
 /// Least distance of two measurements that give a slope: 50 ns of jitter on 5 ms are 1 µs on [`SPAN`].
 const BASELINE_MIN: Span = Span::from_millis(5);
+/// A sighting that took longer was interrupted, and says little.
+const WIDTH_MAX: Span = Span::from_micros(20);
 /// A slope that differs from the last by more than 1 in 2,000 is no slope: the machine was suspended or moved.
 const SLOPE_CHANGE_MAX: u64 = 2_000;
 
@@ -33,6 +35,8 @@ struct Line {
 struct Sighting {
     tick: u64,
     real: Moment,
+    /// How many ticks passed between the two readings around the real one: the error of `tick`.
+    width: u64,
 }
 
 /// The counter read as a clock.
@@ -89,6 +93,7 @@ impl AnchoredTsc {
         let last = Sighting {
             tick: self.shared.last_tick.load(Ordering::Relaxed),
             real: Moment::from_nanos(self.shared.last_real.load(Ordering::Relaxed)),
+            width: 0,
         };
         if seen.real.since(last.real) >= BASELINE_MIN {
             self.shared.last_tick.store(seen.tick, Ordering::Relaxed);
@@ -102,16 +107,16 @@ impl AnchoredTsc {
 
 /// Reads both clocks: the closest of three brackets.
 fn sight(clock: Monotonic) -> Sighting {
-    let mut best = (u64::MAX, Sighting { tick: 0, real: Moment::default() });
+    let mut best = Sighting { tick: 0, real: Moment::default(), width: u64::MAX };
     for _ in 0..3 {
         let before = tsc::read();
         let real = clock.now();
         let width = tsc::read().wrapping_sub(before);
-        if width <= best.0 {
-            best = (width, Sighting { tick: before.wrapping_add(width / 2), real });
+        if width <= best.width {
+            best = Sighting { tick: before.wrapping_add(width / 2), real, width };
         }
     }
-    best.1
+    best
 }
 
 /// The line that starts where the old one is, or at the true time if that is later, and meets the true line one [`SPAN`]
@@ -121,6 +126,9 @@ fn next_line(old: &Line, last: Sighting, seen: Sighting) -> Line {
     let ran = seen.tick.wrapping_sub(last.tick);
     let Some(true_slope) = slope(seen.real.since(last.real).as_nanos(), ran) else { return none };
     if old.slope != 0 && old.slope.abs_diff(true_slope) > old.slope / SLOPE_CHANGE_MAX {
+        return none;
+    }
+    if seen.width > ticks_in(WIDTH_MAX, true_slope).unwrap_or(0) {
         return none;
     }
     let Some(ticks) = ticks_in(SPAN, true_slope) else { return none };
@@ -174,7 +182,7 @@ mod tests {
     use super::*;
 
     fn sighting(tick: u64, nanos: u64) -> Sighting {
-        Sighting { tick, real: Moment::from_nanos(nanos) }
+        Sighting { tick, real: Moment::from_nanos(nanos), width: 50 }
     }
 
     const NO_LINE: Line = Line { tick: 0, nanos: 0, slope: 0, ticks: 0 };
@@ -204,6 +212,12 @@ mod tests {
         assert_eq!(next.at(0), line.at(200_000_000), "starts where the old one is");
         let met = next.at(next.ticks).as_nanos();
         assert!(met.abs_diff(210_001_000 - 20_000) < 100, "meets the true line a span ahead: {met}");
+    }
+
+    #[test]
+    fn an_interrupted_sighting_gives_no_line() {
+        let seen = Sighting { width: 50_000, ..sighting(220_000_000, 110_001_000) };
+        assert_eq!(next_line(&first_line(), sighting(20_000_000, 10_001_000), seen).ticks, 0);
     }
 
     #[test]

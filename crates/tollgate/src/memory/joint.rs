@@ -14,9 +14,9 @@ use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::sync::Patience;
 use crate::{Breadth, Cause, CheckError, Verdict};
 
-/// Times a check starts over because a bucket it had placed was taken from it, before it gives up for want of room. Only a
-/// table that is far too small gets there.
-const RESTARTS_MAX: usize = 256;
+/// Times a check starts over because a bucket it had placed was taken from it or carried over to another tier, before it gives
+/// up. Only a table that is far too small gets there.
+const RESTARTS_MAX: usize = 4_096;
 
 /// What a check asks of one bucket: several charges to the same one are one.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +50,7 @@ struct Refusal {
     remaining: Tokens,
     denied: BucketSet,
     never: BucketSet,
+    cause: Cause,
 }
 
 impl<M: MeterSource> Store<M> {
@@ -65,6 +66,7 @@ impl<M: MeterSource> Store<M> {
             let (mut parts, mut absent) = (Parts::default(), BucketSet::EMPTY);
             if self.gather(wanted, when, overflowing, &mut parts, &mut absent).is_err() {
                 patience.wait();
+                when = self.refresh(when);
                 continue;
             }
             let mut refusal = parts.peek(when);
@@ -88,6 +90,7 @@ impl<M: MeterSource> Store<M> {
                 match self.move_in(&wanted.ask, when, Purpose::Place) {
                     MoveIn::LookAgain => {}
                     MoveIn::UseOverflow => overflowing.insert(index),
+                    // It looked as if there were room a moment ago.
                     MoveIn::Decided(verdict) => return on_behalf_of(wanted.members, verdict),
                 }
             }
@@ -119,7 +122,7 @@ impl<M: MeterSource> Store<M> {
                 }
             };
             if tag.limit() != Some(ask.limit) {
-                self.relabel(slot, tag, ask, when.moment());
+                self.relabel(ask, when);
                 return Err(StartOver);
             }
             // Two clients without room of their own have one overflow bucket between them.
@@ -144,16 +147,17 @@ impl<M: MeterSource> Store<M> {
         Ok(())
     }
 
-    /// Judges an absent bucket as if the table had room; moving in judges it properly.
+    /// Judges an absent bucket as moving in would, without doing it: so that every bucket that denies is named, and none is
+    /// displaced for a check that is denied.
     fn peek_absent(&self, wanted: &Wanted, when: When<'_>, refusal: &mut Refusal) {
-        let meter = self.meters.meter(wanted.ask.limit);
-        let level = meter.level(when.moment());
-        if meter.limit().never_admits(wanted.ask.cost) {
-            refusal.never = refusal.never.union(wanted.members);
-        } else if let Spend::Short { missing, held } =
-            level.spend(self.floor(&meter, when.moment()), wanted.ask.cost)
+        let Wanted { ask, members, .. } = wanted;
+        if self.meters.meter(ask.limit).limit().never_admits(ask.cost) {
+            refusal.never = refusal.never.union(*members);
+        } else if let MoveIn::Decided(Verdict::Deny { wait, remaining, cause, .. }) =
+            self.move_in(ask, when, Purpose::Look)
         {
-            refusal.add(wanted.members, meter.wait_for(missing, when.moment()), held);
+            refusal.add(*members, wait, remaining);
+            refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
         }
     }
 }
@@ -208,7 +212,7 @@ impl<'t> Parts<'t> {
         let mut refusal = Refusal::none();
         for part in self.iter() {
             if part.meter.limit().never_admits(part.cost) {
-                refusal.never = refusal.never.union(part.members);
+                part.refuse_for_good(&mut refusal);
             } else if let Ok(mark) = part.wait_for_mark()
                 && let Spend::Short { missing, held } = part.spend(mark)
             {
@@ -252,6 +256,17 @@ impl Part<'_> {
     /// Narrow to broad, then any order that all threads share.
     fn place_in_order(&self) -> (Breadth, usize) {
         (self.breadth, std::ptr::from_ref(self.slot).addr())
+    }
+
+    /// Refuses a cost above the burst. Of clients without room that share one bucket the costs together may be above it: when
+    /// they have room they may all be admitted.
+    fn refuse_for_good(&self, refusal: &mut Refusal) {
+        if self.floor.is_none() {
+            refusal.never = refusal.never.union(self.members);
+        } else {
+            refusal.add(self.members, self.meter.limit().time_to_full(), Tokens::ZERO);
+            refusal.cause = Cause::Crowded;
+        }
     }
 
     /// What the charge makes of the bucket.
@@ -315,7 +330,8 @@ impl Drop for Holding<'_> {
 impl Refusal {
     fn none() -> Refusal {
         let most = Tokens::from_micros(u64::MAX);
-        Refusal { wait: Span::ZERO, remaining: most, denied: BucketSet::EMPTY, never: BucketSet::EMPTY }
+        let (denied, never) = (BucketSet::EMPTY, BucketSet::EMPTY);
+        Refusal { wait: Span::ZERO, remaining: most, denied, never, cause: Cause::Exceeded }
     }
 
     fn add(&mut self, members: BucketSet, wait: Span, held: Tokens) {
@@ -328,8 +344,8 @@ impl Refusal {
         if !self.never.is_empty() {
             return Some(Verdict::Never { denied: self.never });
         }
-        let Refusal { wait, remaining, denied, .. } = self;
-        (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause: Cause::Exceeded })
+        let Refusal { wait, remaining, denied, cause, .. } = self;
+        (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::identity::BucketId;
 use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag, Unread, mutant};
+use crate::memory::slot::{Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
 use crate::memory::{Crowding, LimitId};
@@ -68,12 +68,11 @@ pub(crate) enum MoveIn {
 }
 
 impl<M: MeterSource> Store<M> {
-    /// An empty store for `keys` buckets.
-    pub(crate) fn new(keys: usize, crowding: Crowding, meters: M) -> Store<M> {
-        let windows = Table::windows_for(keys);
+    /// A store over an empty table.
+    pub(crate) fn new(table: Table, crowding: Crowding, meters: M) -> Store<M> {
         Store {
-            table: Table::new(windows),
-            gates: Gates::new(windows),
+            gates: Gates::new(table.windows() as usize),
+            table,
             meters,
             counters: Counters::default(),
             crowding,
@@ -97,7 +96,8 @@ impl<M: MeterSource> Store<M> {
                 }
             };
             if tag.limit() != Some(ask.limit) {
-                self.relabel(slot, tag, ask, now);
+                self.relabel(ask, when);
+                patience.wait();
                 continue;
             }
             match slot.mark(tag) {
@@ -317,13 +317,27 @@ impl<M: MeterSource> Store<M> {
         self.reclaimed_at.store(now.as_nanos(), Ordering::Relaxed);
     }
 
-    /// Carries a bucket over to the limit of `ask`: same balance, at most the new burst. Gives no tokens.
+    /// Carries a bucket over to the limit of `ask`, unless it has gone or was carried over meanwhile: same balance, at most the
+    /// new burst. Gives no tokens.
     #[cold]
     #[inline(never)]
-    pub(crate) fn relabel(&self, slot: &Slot, tag: Tag, ask: &Ask, now: Moment) {
+    pub(crate) fn relabel(&self, ask: &Ask, when: When<'_>) {
+        let gates = self.gates.hold(ask.id.windows);
+        let Some((slot, tag)) = self.table.find(ask.id) else { return };
         let Ok(mark) = slot.mark(tag) else { return };
-        let meter = self.meters.meter(ask.limit);
-        let carried = self.under_limit(mark, tag, &meter, ask.limit, now);
+        // The clock after the mark: at an earlier moment the balance would be smaller, but refill from then at the new rate.
+        let now = when.again(self.reclaimed_at());
+        let (meter, level) = (self.meters.meter(ask.limit), self.meters.meter(ask.limit).level(now));
+        let mut carried = self.under_limit(mark, tag, &meter, ask.limit, now);
+        if self.crowding == Crowding::Inherit {
+            // Whoever was evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
+            let survey = Survey::of(&self.table, ask.id, &self.meters, now);
+            for which in (0..2).filter(|which| gates.is_crowded(*which) && survey.has(*which, slot)) {
+                if let Some(fullest) = survey.fullest(which, ask.limit, level) {
+                    carried = level.emptier(carried, level.mark_of(fullest));
+                }
+            }
+        }
         if slot.hold(mark) {
             slot.retag(Tag::new(ask.id.fingerprint, ask.limit));
             slot.release(carried);

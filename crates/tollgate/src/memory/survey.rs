@@ -106,8 +106,13 @@ impl<'t> Survey<'t> {
         limits.filter_map(|tier| self.fullest(which, tier, meters.meter(tier).level(now))).min()
     }
 
+    /// Whether this slot is in this window.
+    pub(crate) fn has(&self, which: usize, slot: &Slot) -> bool {
+        self.window(which).any(|seat| std::ptr::eq(seat.slot, slot))
+    }
+
     /// What the fullest bucket of `limit` in a window holds, if none there is full.
-    fn fullest(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
+    pub(crate) fn fullest(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
         if self.window(which).any(|seat| seat.standing == Standing::Full(limit)) {
             return None;
         }

@@ -2,6 +2,8 @@
 //!
 //! Never resized, never swept. With five buckets to a window on average, hardly a newcomer finds both its windows full.
 
+use std::collections::TryReserveError;
+
 use crate::identity::BucketId;
 use crate::memory::hints;
 use crate::memory::slot::{Slot, Tag};
@@ -33,14 +35,20 @@ pub(crate) struct Likely<'t>([&'t Half; 2]);
 pub(crate) struct Table(Box<[Window]>);
 
 impl Table {
-    /// How many windows a table for `keys` buckets has.
-    pub(crate) fn windows_for(keys: usize) -> usize {
-        keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN)
+    /// An empty table for `keys` buckets. Aborts if there is no memory for it, as allocations do.
+    pub(crate) fn for_keys(keys: usize) -> Table {
+        Table::in_room(Vec::with_capacity(windows_for(keys)), windows_for(keys))
     }
 
-    /// An empty table.
-    pub(crate) fn new(windows: usize) -> Table {
-        let mut room = Vec::with_capacity(windows);
+    /// An empty table for `keys` buckets, or an error if there is no memory for it.
+    pub(crate) fn try_for_keys(keys: usize) -> Result<Table, TryReserveError> {
+        let mut room = Vec::new();
+        room.try_reserve_exact(windows_for(keys))?;
+        Ok(Table::in_room(room, windows_for(keys)))
+    }
+
+    /// Fills reserved memory with free slots.
+    fn in_room(mut room: Vec<Window>, windows: usize) -> Table {
         hints::want_huge_pages(&mut room);
         room.resize_with(windows, || Window([free(), free()]));
         Table(room.into_boxed_slice())
@@ -81,6 +89,11 @@ impl Table {
     pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
         self.0.iter().flat_map(|window| window.0.as_flattened())
     }
+}
+
+/// How many windows a table for `keys` buckets has.
+fn windows_for(keys: usize) -> usize {
+    keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN)
 }
 
 fn free() -> Half {
