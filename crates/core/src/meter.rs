@@ -51,10 +51,13 @@ impl Meter {
     }
 
     /// What the meter shows at `now`; before its base, what it showed there.
+    #[inline]
     pub fn level(&self, now: Moment) -> Level {
-        if let Some(level) = self.quick_level(now) {
-            return level;
-        }
+        self.quick_level(now).unwrap_or_else(|| self.any_level(now))
+    }
+
+    #[cold]
+    fn any_level(&self, now: Moment) -> Level {
         let (minted, _) = self.minted_since_base(now);
         let capacity = (u128::from(self.head) + minted).min(u128::from(self.limit.burst));
         Level { minted: self.minted.wrapping_add(low_word(minted)), capacity: low_word(capacity) }

@@ -151,25 +151,21 @@ impl Limiter {
     }
 
     fn decide_all<'c>(&self, charges: &[Charge], when: impl FnOnce() -> When<'c>) -> Verdict {
-        let Some(first) = charges.first() else { return Verdict::Invalid(CheckError::NoCharges) };
+        if charges.is_empty() {
+            return Verdict::Invalid(CheckError::NoCharges);
+        }
         if charges.len() > CHARGES_MAX {
             return Verdict::Invalid(CheckError::TooManyCharges { charges: charges.len() });
         }
-        let filler = match self.accept(0, first) {
-            Ok(ask) => (ask, first.breadth),
-            Err(error) => return Verdict::Invalid(error),
-        };
-        let (store, mut asks) = (&self.shared().store, [filler; CHARGES_MAX]);
+        let store = &self.shared().store;
         for (index, charge) in charges.iter().enumerate() {
             match self.accept(index, charge) {
-                Ok(ask) => {
-                    store.table.likely(ask.id);
-                    asks[index] = (ask, charge.breadth);
-                }
+                Ok(ask) => store.table.likely(ask.id),
                 Err(error) => return Verdict::Invalid(error),
-            }
+            };
         }
-        store.charge_all(&asks[..charges.len()], when())
+        let asks = charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth)));
+        store.charge_all(asks, when())
     }
 
     /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.

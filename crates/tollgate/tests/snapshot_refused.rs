@@ -165,10 +165,11 @@ fn a_path_that_cannot_be_read_or_written_is_said() {
 }
 
 #[test]
-fn a_save_that_fails_leaves_the_old_snapshot() {
+fn a_save_that_fails_changes_nothing_and_leaves_nothing_behind() {
     let scratch = Scratch::new("failed_save");
-    let bytes = snapshot(&scratch);
-    fs::create_dir_all(scratch.path("snapshot.new/in the way")).unwrap();
-    assert!(settings().build(limit()).unwrap().save(scratch.file()).is_err());
-    assert_eq!(fs::read(scratch.file()).unwrap(), bytes);
+    let in_the_way = scratch.path("snapshot/in the way");
+    fs::create_dir_all(&in_the_way).unwrap();
+    assert!(settings().build(limit()).unwrap().save(scratch.file()).is_err(), "a folder is no file");
+    assert!(in_the_way.exists());
+    assert_eq!(fs::read_dir(scratch.file().parent().unwrap()).unwrap().count(), 1);
 }

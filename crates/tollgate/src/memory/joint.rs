@@ -7,6 +7,7 @@
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Level, Mark, Meter, Span, Spend, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
+use crate::memory::LimitId;
 use crate::memory::counters::Event;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
@@ -32,8 +33,11 @@ struct Wanted {
 struct Part<'t> {
     slot: &'t Slot,
     tag: Tag,
-    meter: Meter,
+    limit: LimitId,
+    /// Where it stood when it was looked at.
+    mark: Mark,
     level: Level,
+    burst: Tokens,
     cost: Cost,
     breadth: Breadth,
     members: BucketSet,
@@ -54,8 +58,13 @@ struct Refusal {
 }
 
 impl<M: MeterSource> Store<M> {
-    /// Decides one check over several buckets, given with their rules' breadths, and charges all of them or none.
-    pub(crate) fn charge_all(&self, asks: &[(Ask, Breadth)], mut when: When<'_>) -> Verdict {
+    /// Decides one check over several buckets, at most [`CHARGES_MAX`] and given with their rules' breadths, and charges all of
+    /// them or none.
+    pub(crate) fn charge_all(
+        &self,
+        asks: impl IntoIterator<Item = (Ask, Breadth)>,
+        mut when: When<'_>,
+    ) -> Verdict {
         let mut merged = [None; CHARGES_MAX];
         let wanted = match merge(asks, &mut merged) {
             Ok(wanted) => wanted,
@@ -69,7 +78,7 @@ impl<M: MeterSource> Store<M> {
                 when = self.refresh(when);
                 continue;
             }
-            let mut refusal = parts.peek(when);
+            let mut refusal = self.peek_parts(&parts, when);
             for wanted in absent.iter().filter_map(|index| wanted[index]) {
                 self.peek_absent(&wanted, when, &mut refusal);
             }
@@ -111,7 +120,7 @@ impl<M: MeterSource> Store<M> {
         absent: &mut BucketSet,
     ) -> Result<(), StartOver> {
         for (index, Wanted { ask, breadth, members }) in wanted.iter().flatten().enumerate() {
-            let (slot, tag) = match self.table.find(ask.id) {
+            let (slot, tag) = match self.find(ask) {
                 Some((slot, tag)) => (slot, tag),
                 None if overflowing.contains(index) => {
                     (self.meters.overflow(ask.limit), Tag::overflow(ask.limit))
@@ -136,8 +145,10 @@ impl<M: MeterSource> Store<M> {
             parts.push(Part {
                 slot,
                 tag,
-                meter,
+                limit: ask.limit,
+                mark: wait_for_mark(slot, tag)?,
                 level,
+                burst: meter.limit().burst(),
                 cost: ask.cost,
                 breadth: *breadth,
                 members: *members,
@@ -145,6 +156,20 @@ impl<M: MeterSource> Store<M> {
             });
         }
         Ok(())
+    }
+
+    /// Looks at every bucket that is there; who denies.
+    fn peek_parts(&self, parts: &Parts<'_>, when: When<'_>) -> Refusal {
+        let mut refusal = Refusal::none();
+        for part in parts.iter() {
+            if Tokens::from(part.cost) > part.burst {
+                part.refuse_for_good(&self.meters.meter(part.limit), &mut refusal);
+            } else if let Spend::Short { missing, held } = part.spend(part.mark) {
+                let wait = self.meters.meter(part.limit).wait_for(missing, when.moment());
+                refusal.add(part.members, wait, held);
+            }
+        }
+        refusal
     }
 
     /// Judges an absent bucket as moving in would, without doing it: so that every bucket that denies is named, and none is
@@ -163,12 +188,12 @@ impl<M: MeterSource> Store<M> {
 }
 
 /// The buckets that `asks` name, each once.
-fn merge<'m>(
-    asks: &[(Ask, Breadth)],
-    merged: &'m mut [Option<Wanted>; CHARGES_MAX],
-) -> Result<&'m [Option<Wanted>], CheckError> {
+fn merge(
+    asks: impl IntoIterator<Item = (Ask, Breadth)>,
+    merged: &mut [Option<Wanted>; CHARGES_MAX],
+) -> Result<&[Option<Wanted>], CheckError> {
     let mut len = 0;
-    for (index, (ask, breadth)) in asks.iter().enumerate() {
+    for (index, (ask, breadth)) in asks.into_iter().take(CHARGES_MAX).enumerate() {
         match merged[..len].iter_mut().flatten().find(|wanted| wanted.ask.id == ask.id) {
             Some(same) if same.ask.limit != ask.limit => {
                 return Err(CheckError::TierConflict { charge: index });
@@ -178,7 +203,7 @@ fn merge<'m>(
                 same.members.insert(index);
             }
             None => {
-                merged[len] = Some(Wanted { ask: *ask, breadth: *breadth, members: BucketSet::of(index) });
+                merged[len] = Some(Wanted { ask, breadth, members: BucketSet::of(index) });
                 len += 1;
             }
         }
@@ -207,64 +232,57 @@ impl<'t> Parts<'t> {
         self.list[..self.len].iter_mut().flatten().find(|part| std::ptr::eq(part.slot, slot))
     }
 
-    /// Looks at every bucket that is there; who denies.
-    fn peek(&self, when: When<'_>) -> Refusal {
-        let mut refusal = Refusal::none();
-        for part in self.iter() {
-            if part.meter.limit().never_admits(part.cost) {
-                part.refuse_for_good(&mut refusal);
-            } else if let Ok(mark) = part.wait_for_mark()
-                && let Spend::Short { missing, held } = part.spend(mark)
-            {
-                refusal.add(part.members, part.meter.wait_for(missing, when.moment()), held);
-            }
-        }
-        refusal
-    }
-
     /// Holds all but the last, swaps the last, lets the others go. What is left in the tightest, or start over with nothing
     /// changed: somebody spent or moved meanwhile.
     fn commit(&mut self) -> Result<Tokens, StartOver> {
-        if !mutant::is("unsorted") {
-            self.list[..self.len].sort_unstable_by_key(|part| part.map(|part| part.place_in_order()));
+        let parts = &mut self.list[..self.len];
+        if !mutant::is("unsorted") && !parts.is_sorted_by_key(place_in_order) {
+            parts.sort_unstable_by_key(place_in_order);
         }
         let Some((Some(last), rest)) = self.list[..self.len].split_last() else { return Err(StartOver) };
         let (mut holding, mut tightest) = (Holding::default(), Tokens::from_micros(u64::MAX));
         for part in rest.iter().flatten() {
             tightest = tightest.min(holding.hold(part)?);
         }
-        let patience = Patience::default();
+        let mut mark = last.mark;
         loop {
-            match last.slot.mark(last.tag) {
-                Ok(mark) => {
-                    let Spend::Paid { mark: paid, remaining } = last.spend(mark) else {
-                        return Err(StartOver);
-                    };
-                    if last.slot.swap(mark, paid) {
-                        holding.charge();
-                        return Ok(tightest.min(remaining));
-                    }
-                }
-                Err(Unread::Locked) => patience.wait(),
-                Err(Unread::Gone) => return Err(StartOver),
+            let Spend::Paid { mark: paid, remaining } = last.spend(mark) else { return Err(StartOver) };
+            if last.slot.swap(mark, paid) {
+                holding.charge();
+                return Ok(tightest.min(remaining));
             }
+            mark = wait_for_mark(last.slot, last.tag)?;
+        }
+    }
+}
+
+/// Narrow to broad, then any order that all threads share.
+#[expect(clippy::ref_option, reason = "the key function of a sort over options")]
+fn place_in_order(part: &Option<Part<'_>>) -> Option<(Breadth, usize)> {
+    part.as_ref().map(|part| (part.breadth, std::ptr::from_ref(part.slot).addr()))
+}
+
+/// The mark, once nobody holds the slot. The tag is looked at every time: a slot that is somebody else's now may be held in
+/// another order.
+fn wait_for_mark(slot: &Slot, tag: Tag) -> Result<Mark, StartOver> {
+    let patience = Patience::default();
+    loop {
+        match slot.mark(tag) {
+            Ok(mark) => return Ok(mark),
+            Err(Unread::Locked) => patience.wait(),
+            Err(Unread::Gone) => return Err(StartOver),
         }
     }
 }
 
 impl Part<'_> {
-    /// Narrow to broad, then any order that all threads share.
-    fn place_in_order(&self) -> (Breadth, usize) {
-        (self.breadth, std::ptr::from_ref(self.slot).addr())
-    }
-
     /// Refuses a cost above the burst. Of clients without room that share one bucket the costs together may be above it: when
     /// they have room they may all be admitted.
-    fn refuse_for_good(&self, refusal: &mut Refusal) {
+    fn refuse_for_good(&self, meter: &Meter, refusal: &mut Refusal) {
         if self.floor.is_none() {
             refusal.never = refusal.never.union(self.members);
         } else {
-            refusal.add(self.members, self.meter.limit().time_to_full(), Tokens::ZERO);
+            refusal.add(self.members, meter.limit().time_to_full(), Tokens::ZERO);
             refusal.cause = Cause::Crowded;
         }
     }
@@ -273,19 +291,6 @@ impl Part<'_> {
     fn spend(&self, mark: Mark) -> Spend {
         let mark = self.floor.map_or(mark, |floor| self.level.emptier(mark, floor));
         self.level.spend(mark, self.cost)
-    }
-
-    /// The mark, once nobody holds the slot. The tag is looked at every time: a slot that is somebody else's now may be held
-    /// in another order.
-    fn wait_for_mark(&self) -> Result<Mark, StartOver> {
-        let patience = Patience::default();
-        loop {
-            match self.slot.mark(self.tag) {
-                Ok(mark) => return Ok(mark),
-                Err(Unread::Locked) => patience.wait(),
-                Err(Unread::Gone) => return Err(StartOver),
-            }
-        }
     }
 }
 
@@ -300,16 +305,15 @@ struct Holding<'t> {
 impl<'t> Holding<'t> {
     /// Takes hold of one bucket that can pay; what it will have left.
     fn hold(&mut self, part: &Part<'t>) -> Result<Tokens, StartOver> {
+        let mut mark = part.mark;
         loop {
-            let mark = part.wait_for_mark()?;
-            let Spend::Paid { mark: paid, remaining } = part.spend(mark) else {
-                return Err(StartOver);
-            };
+            let Spend::Paid { mark: paid, remaining } = part.spend(mark) else { return Err(StartOver) };
             if part.slot.hold(mark) {
                 self.slots[self.len] = Some((part.slot, mark, paid));
                 self.len += 1;
                 return Ok(remaining);
             }
+            mark = wait_for_mark(part.slot, part.tag)?;
         }
     }
 

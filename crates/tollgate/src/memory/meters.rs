@@ -115,7 +115,14 @@ impl MeterCell {
     }
 
     /// The meter as it is.
+    #[inline]
     pub(crate) fn read(&self) -> Meter {
+        self.try_read().unwrap_or_else(|| self.read_patiently())
+    }
+
+    /// The meter, once whoever is changing it is done.
+    #[cold]
+    fn read_patiently(&self) -> Meter {
         let patience = Patience::default();
         loop {
             match self.try_read() {

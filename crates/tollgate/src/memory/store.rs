@@ -10,7 +10,7 @@ use crate::identity::BucketId;
 use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Tag, Unread, mutant};
+use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
 use crate::memory::{Crowding, LimitId};
@@ -89,7 +89,7 @@ impl<M: MeterSource> Store<M> {
         let (now, patience) = (when.moment(), Patience::default());
         let level = meter.level(now);
         loop {
-            let Some((slot, tag)) = self.table.find(ask.id) else {
+            let Some((slot, tag)) = self.find(ask) else {
                 match self.move_in(ask, when, Purpose::Charge) {
                     MoveIn::Decided(verdict) => return verdict,
                     MoveIn::LookAgain | MoveIn::UseOverflow => continue,
@@ -115,6 +115,14 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
+    /// The slot of the ask's bucket and its tag there, if it is in the table: where it most likely is, then anywhere.
+    #[inline]
+    pub(crate) fn find(&self, ask: &Ask) -> Option<(&Slot, Tag)> {
+        let tag = Tag::new(ask.id.fingerprint, ask.limit);
+        let likely = self.table.likely(ask.id).find(tag).map(|slot| (slot, tag));
+        likely.or_else(|| self.table.find(ask.id))
+    }
+
     /// What a check would be told. Charges nothing.
     pub(crate) fn peek(&self, ask: &Ask, when: When<'_>) -> Verdict {
         let meter = self.meters.meter(ask.limit);
@@ -123,7 +131,7 @@ impl<M: MeterSource> Store<M> {
         }
         let (now, patience) = (when.moment(), Patience::default());
         loop {
-            let Some((slot, tag)) = self.table.find(ask.id) else {
+            let Some((slot, tag)) = self.find(ask) else {
                 match self.move_in(ask, when, Purpose::Look) {
                     MoveIn::Decided(verdict) => return verdict,
                     MoveIn::LookAgain | MoveIn::UseOverflow => continue,
