@@ -85,6 +85,7 @@ impl BucketSet {
     pub const FIRST: BucketSet = BucketSet(1);
 
     /// The one at this position alone; none beyond [`CHARGES_MAX`].
+    #[inline]
     pub const fn of(index: usize) -> BucketSet {
         let mut set = BucketSet::EMPTY;
         set.insert(index);
@@ -93,11 +94,13 @@ impl BucketSet {
 
     /// Those in either.
     #[must_use]
+    #[inline]
     pub const fn union(self, other: BucketSet) -> BucketSet {
         BucketSet(self.0 | other.0)
     }
 
     /// Adds a position; beyond [`CHARGES_MAX`] there is none to add.
+    #[inline]
     pub const fn insert(&mut self, index: usize) {
         if index < CHARGES_MAX {
             self.0 |= 1 << index;
@@ -105,18 +108,26 @@ impl BucketSet {
     }
 
     /// Whether the bucket at this position is in the set.
+    #[inline]
     pub const fn contains(self, index: usize) -> bool {
         index < CHARGES_MAX && self.0 & (1 << index) != 0
     }
 
     /// Whether there is none.
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// The positions, ascending.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..CHARGES_MAX).filter(move |index| self.contains(*index))
+        let mut left = self.0;
+        core::iter::from_fn(move || {
+            let index = left.trailing_zeros() as usize;
+            left &= left.checked_sub(1)?;
+            Some(index)
+        })
     }
 }
 

@@ -134,8 +134,9 @@ impl<M: MeterSource> Store<M> {
                 self.relabel(ask, when);
                 return Err(StartOver);
             }
+            let is_overflow = tag == Tag::overflow(ask.limit);
             // Two clients without room of their own have one overflow bucket between them.
-            if let Some(part) = parts.of_slot(slot) {
+            if is_overflow && let Some(part) = parts.of_slot(slot) {
                 part.cost = part.cost.plus(ask.cost);
                 part.members = part.members.union(*members);
                 continue;
@@ -152,7 +153,7 @@ impl<M: MeterSource> Store<M> {
                 cost: ask.cost,
                 breadth: *breadth,
                 members: *members,
-                floor: (tag == Tag::overflow(ask.limit)).then(|| self.floor(&meter, when.moment())),
+                floor: is_overflow.then(|| self.floor(&meter, when.moment())),
             });
         }
         Ok(())
