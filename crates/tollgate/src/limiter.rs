@@ -165,7 +165,12 @@ impl Limiter {
             };
         }
         let asks = charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth)));
-        store.charge_all(asks, when())
+        // Room for as few as there are: clearing more takes as long as deciding.
+        match charges.len() {
+            0..=4 => store.charge_all::<4>(asks, when()),
+            5..=8 => store.charge_all::<8>(asks, when()),
+            _ => store.charge_all::<CHARGES_MAX>(asks, when()),
+        }
     }
 
     /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.

@@ -4,6 +4,7 @@ pub(crate) mod counters;
 mod gates;
 mod hints;
 pub(crate) mod joint;
+mod joint_likely;
 mod limit_id;
 pub(crate) mod meters;
 pub(crate) mod slot;

@@ -81,7 +81,7 @@ impl World {
     /// One check over several buckets, given with their breadths.
     pub fn check_all(&self, letters: &[(Letter, Breadth)], tick: u64) -> Verdict {
         let asks: Vec<_> = letters.iter().map(|(letter, breadth)| (ask(*letter), *breadth)).collect();
-        self.0.charge_all(asks, When::Given(at(tick)))
+        self.0.charge_all::<4>(asks, When::Given(at(tick)))
     }
 
     /// In how many slots a bucket lives, and whether any slot of its window is still held.

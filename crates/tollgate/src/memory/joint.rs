@@ -4,7 +4,7 @@
 //! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
 //! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
 
-use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Level, Mark, Meter, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Cost, Level, Mark, Meter, Span, Spend, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
 use crate::memory::LimitId;
@@ -58,21 +58,33 @@ struct Refusal {
 }
 
 impl<M: MeterSource> Store<M> {
-    /// Decides one check over several buckets, at most [`CHARGES_MAX`] and given with their rules' breadths, and charges all of
-    /// them or none.
-    pub(crate) fn charge_all(
+    /// Decides one check over several buckets, at most `N` and given with their rules' breadths, and charges all of them or none.
+    pub(crate) fn charge_all<const N: usize>(
+        &self,
+        asks: impl IntoIterator<Item = (Ask, Breadth)> + Clone,
+        when: When<'_>,
+    ) -> Verdict {
+        match self.charge_all_likely::<N>(asks.clone(), when.moment()) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => self.charge_all_fully::<N>(asks, when),
+        }
+    }
+
+    /// Any check over several buckets.
+    #[inline(never)]
+    fn charge_all_fully<const N: usize>(
         &self,
         asks: impl IntoIterator<Item = (Ask, Breadth)>,
         mut when: When<'_>,
     ) -> Verdict {
-        let mut merged = [None; CHARGES_MAX];
+        let mut merged = [None; N];
         let wanted = match merge(asks, &mut merged) {
             Ok(wanted) => wanted,
             Err(error) => return Verdict::Invalid(error),
         };
         let (mut overflowing, patience) = (BucketSet::EMPTY, Patience::default());
         for _ in 0..RESTARTS_MAX {
-            let (mut parts, mut absent) = (Parts::default(), BucketSet::EMPTY);
+            let (mut parts, mut absent) = (Parts::<N>::new(), BucketSet::EMPTY);
             if self.gather(wanted, when, overflowing, &mut parts, &mut absent).is_err() {
                 patience.wait();
                 when = self.refresh(when);
@@ -111,12 +123,12 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Finds the buckets of a check, and which are absent.
-    fn gather<'t>(
+    fn gather<'t, const N: usize>(
         &'t self,
         wanted: &[Option<Wanted>],
         when: When<'_>,
         overflowing: BucketSet,
-        parts: &mut Parts<'t>,
+        parts: &mut Parts<'t, N>,
         absent: &mut BucketSet,
     ) -> Result<(), StartOver> {
         for (index, Wanted { ask, breadth, members }) in wanted.iter().flatten().enumerate() {
@@ -160,7 +172,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Looks at every bucket that is there; who denies.
-    fn peek_parts(&self, parts: &Parts<'_>, when: When<'_>) -> Refusal {
+    fn peek_parts<const N: usize>(&self, parts: &Parts<'_, N>, when: When<'_>) -> Refusal {
         let mut refusal = Refusal::none();
         for part in parts.iter() {
             if Tokens::from(part.cost) > part.burst {
@@ -189,12 +201,12 @@ impl<M: MeterSource> Store<M> {
 }
 
 /// The buckets that `asks` name, each once.
-fn merge(
+fn merge<const N: usize>(
     asks: impl IntoIterator<Item = (Ask, Breadth)>,
-    merged: &mut [Option<Wanted>; CHARGES_MAX],
+    merged: &mut [Option<Wanted>; N],
 ) -> Result<&[Option<Wanted>], CheckError> {
     let mut len = 0;
-    for (index, (ask, breadth)) in asks.into_iter().take(CHARGES_MAX).enumerate() {
+    for (index, (ask, breadth)) in asks.into_iter().take(N).enumerate() {
         match merged[..len].iter_mut().flatten().find(|wanted| wanted.ask.id == ask.id) {
             Some(same) if same.ask.limit != ask.limit => {
                 return Err(CheckError::TierConflict { charge: index });
@@ -212,14 +224,17 @@ fn merge(
     Ok(&merged[..len])
 }
 
-/// The buckets of one check, at most [`CHARGES_MAX`].
-#[derive(Default)]
-struct Parts<'t> {
-    list: [Option<Part<'t>>; CHARGES_MAX],
+/// The buckets of one check, at most `N`.
+struct Parts<'t, const N: usize> {
+    list: [Option<Part<'t>>; N],
     len: usize,
 }
 
-impl<'t> Parts<'t> {
+impl<'t, const N: usize> Parts<'t, N> {
+    fn new() -> Self {
+        Self { list: [None; N], len: 0 }
+    }
+
     fn push(&mut self, part: Part<'t>) {
         self.list[self.len] = Some(part);
         self.len += 1;
@@ -241,7 +256,7 @@ impl<'t> Parts<'t> {
             parts.sort_unstable_by_key(place_in_order);
         }
         let Some((Some(last), rest)) = self.list[..self.len].split_last() else { return Err(StartOver) };
-        let (mut holding, mut tightest) = (Holding::default(), Tokens::from_micros(u64::MAX));
+        let (mut holding, mut tightest) = (Holding::<N>::new(), Tokens::from_micros(u64::MAX));
         for part in rest.iter().flatten() {
             tightest = tightest.min(holding.hold(part)?);
         }
@@ -296,14 +311,17 @@ impl Part<'_> {
 }
 
 /// Slots held by this check. Whatever happens, they are let go: unchanged, unless [`Holding::charge`] was called.
-#[derive(Default)]
-struct Holding<'t> {
-    slots: [Option<(&'t Slot, Mark, Mark)>; CHARGES_MAX],
+struct Holding<'t, const N: usize> {
+    slots: [Option<(&'t Slot, Mark, Mark)>; N],
     len: usize,
     charged: bool,
 }
 
-impl<'t> Holding<'t> {
+impl<'t, const N: usize> Holding<'t, N> {
+    fn new() -> Self {
+        Self { slots: [None; N], len: 0, charged: false }
+    }
+
     /// Takes hold of one bucket that can pay; what it will have left.
     fn hold(&mut self, part: &Part<'t>) -> Result<Tokens, StartOver> {
         let mut mark = part.mark;
@@ -324,7 +342,7 @@ impl<'t> Holding<'t> {
     }
 }
 
-impl Drop for Holding<'_> {
+impl<const N: usize> Drop for Holding<'_, N> {
     fn drop(&mut self) {
         for (slot, before, paid) in self.slots[..self.len].iter().flatten() {
             slot.release(if self.charged { *paid } else { *before });

@@ -1,0 +1,76 @@
+//! The check over several buckets that nearly all are: every bucket is where it most likely is and can pay, and nobody
+//! interferes.
+//!
+//! The same steps in the same order as `joint.rs`, which decides all other checks. Nothing is written before it is known
+//! that all can pay.
+
+use tollgate_core::{Mark, Moment, Spend, Tokens};
+
+use crate::Breadth;
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::{Slot, Tag, mutant};
+use crate::memory::store::{Ask, Store};
+
+/// One bucket, and what the charge makes of it.
+#[derive(Debug, Clone, Copy)]
+struct Step<'t> {
+    slot: &'t Slot,
+    before: Mark,
+    paid: Mark,
+    breadth: Breadth,
+}
+
+impl<M: MeterSource> Store<M> {
+    /// Charges all of at most `N` buckets and says what is left in the tightest, or leaves all as they are.
+    #[inline]
+    pub(crate) fn charge_all_likely<const N: usize>(
+        &self,
+        asks: impl IntoIterator<Item = (Ask, Breadth)>,
+        now: Moment,
+    ) -> Option<Tokens> {
+        let (mut steps, mut len, mut tightest) = ([None; N], 0, Tokens::from_micros(u64::MAX));
+        for (ask, breadth) in asks {
+            let meter = self.meters.meter(ask.limit);
+            if meter.limit().never_admits(ask.cost) {
+                return None;
+            }
+            let tag = Tag::new(ask.id.fingerprint, ask.limit);
+            let slot = self.table.likely(ask.id).find(tag)?;
+            let before = slot.mark(tag).ok()?;
+            let Spend::Paid { mark: paid, remaining } = meter.level(now).spend(before, ask.cost) else {
+                return None;
+            };
+            tightest = tightest.min(remaining);
+            insert(&mut steps, len, Step { slot, before, paid, breadth })?;
+            len += 1;
+        }
+        let (last, held) = steps[..len].split_last()?;
+        let held_until = held.iter().flatten().position(|step| !step.slot.hold(step.before));
+        let committed =
+            held_until.is_none() && last.is_some_and(|step| step.slot.swap(step.before, step.paid));
+        for step in held[..held_until.unwrap_or(held.len())].iter().flatten() {
+            step.slot.release(if committed { step.paid } else { step.before });
+        }
+        committed.then_some(tightest)
+    }
+}
+
+/// Puts a step in its place, narrow to broad and then by address, as `joint.rs` orders them; `None` if there is no room, or if
+/// the bucket is there already.
+#[inline]
+fn insert<'t, const N: usize>(steps: &mut [Option<Step<'t>>; N], len: usize, step: Step<'t>) -> Option<()> {
+    let place = |step: &Step<'_>| (step.breadth, std::ptr::from_ref(step.slot).addr());
+    let mut at = len;
+    while let Some(before) = at.checked_sub(1).and_then(|index| steps[index]) {
+        if place(&before) <= place(&step) || mutant::is("unsorted") {
+            break;
+        }
+        steps[at] = Some(before);
+        at -= 1;
+    }
+    if at > 0 && steps[at - 1].is_some_and(|before| std::ptr::eq(before.slot, step.slot)) {
+        return None;
+    }
+    *steps.get_mut(at)? = Some(step);
+    Some(())
+}
