@@ -44,7 +44,7 @@ const VERBS: [Verb; 5] = [
     },
     Verb {
         name: "bench",
-        arguments: "SUITE [--json] [--case GLOB]",
+        arguments: "SUITE [--json] [--case GLOB] [--quick]",
         purpose: "measure; with --json stdout holds JSON lines only",
         execute: bench::execute,
     },
@@ -78,7 +78,9 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Problem> {
         print!("{}", help());
         return Ok(ExitCode::SUCCESS);
     };
-    if matches!(name.as_str(), "help" | "--help" | "-h") {
+    // `run --help` is for the demo; every other verb is explained here.
+    let asks = |argument: &String| matches!(argument.as_str(), "--help" | "-h");
+    if name == "help" || asks(name) || (name != "run" && rest.first().is_some_and(asks)) {
         print!("{}", help());
         return Ok(ExitCode::SUCCESS);
     }
@@ -91,7 +93,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Problem> {
 fn help() -> String {
     let lines = VERBS.iter().map(|verb| {
         let typed = format!("{} {}", verb.name, verb.arguments);
-        format!("  {typed:<36} {}\n", verb.purpose)
+        format!("  {typed:<44} {}\n", verb.purpose)
     });
     format!("Usage: cargo xtask <verb>\n\n{}", lines.collect::<String>())
 }

@@ -79,7 +79,7 @@ impl Limiter {
     }
 
     /// Decides many checks that have nothing to do with one another: faster than one by one, since their buckets are fetched
-    /// together and the clock is read once. `verdicts` is cleared and holds one verdict for each charge.
+    /// together and the clock is read once for every sixteen. `verdicts` is cleared and holds one verdict for each charge.
     pub fn check_each(&self, charges: &[Charge], verdicts: &mut Vec<Verdict>) {
         let clock = &self.shared().clock;
         self.decide_each(charges, || When::Read(clock.now(), clock), verdicts);
