@@ -133,20 +133,10 @@ impl Limiter {
             let (when, base) = (when(), verdicts.len());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(ask) => self.decide(&ask, when),
+                    Ok(ask) => store.decide(&ask, when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));
-        }
-    }
-
-    #[inline]
-    fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let store = &self.shared().store;
-        let (likely, meter) = (store.table.likely(ask.id), store.meters.cell(ask.limit).try_read());
-        match likely.charge(ask, meter, when.moment()) {
-            Some(remaining) => Verdict::Admit { remaining },
-            None => store.charge(ask, when),
         }
     }
 

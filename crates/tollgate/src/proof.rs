@@ -34,6 +34,10 @@ impl MeterSource for OneMeter {
         self.meter
     }
 
+    fn try_meter(&self, _limit: LimitId) -> Option<Meter> {
+        Some(self.meter)
+    }
+
     fn rule(&self, limit: LimitId) -> LimitId {
         limit
     }
@@ -71,11 +75,7 @@ impl World {
 
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
-        let (store, ask, now) = (&self.0, ask(letter), at(tick));
-        match store.table.likely(ask.id).charge(&ask, Some(store.meters.meter), now) {
-            Some(remaining) => Verdict::Admit { remaining },
-            None => store.charge(&ask, When::Given(now)),
-        }
+        self.0.decide(&ask(letter), When::Given(at(tick)))
     }
 
     /// One check over several buckets, given with their breadths.

@@ -100,14 +100,9 @@ impl Rule {
     /// same and no step back is longer than it takes to mint 10^12 tokens. They share one time line with the limiter's clock and
     /// with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be made for it.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
-        let ask = match self.ask(&key, cost) {
-            Ok(ask) => ask,
-            Err(error) => return Verdict::Invalid(error),
-        };
-        let store = &self.shared.store;
-        match store.table.likely(ask.id).charge(&ask, self.meter.try_read(), now) {
-            Some(remaining) => Verdict::Admit { remaining },
-            None => store.charge(&ask, When::Given(now)),
+        match self.ask(&key, cost) {
+            Ok(ask) => self.shared.store.decide(&ask, When::Given(now)),
+            Err(error) => Verdict::Invalid(error),
         }
     }
 

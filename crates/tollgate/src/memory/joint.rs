@@ -99,7 +99,9 @@ impl<M: MeterSource> Store<M> {
             }
             if absent.is_empty() {
                 if let Ok(remaining) = parts.commit() {
-                    overflowing.iter().for_each(|_| self.counters.count(Event::Overflowed));
+                    for part in parts.iter().filter(|part| part.floor.is_some()) {
+                        self.counters.add(Event::Overflowed, part.members.iter().count() as u64);
+                    }
                     return Verdict::Admit { remaining };
                 }
                 patience.wait();

@@ -20,6 +20,9 @@ pub(crate) trait MeterSource {
     /// The meter of a limit, as it is now.
     fn meter(&self, limit: LimitId) -> Meter;
 
+    /// The meter of a limit, if nobody is changing it.
+    fn try_meter(&self, limit: LimitId) -> Option<Meter>;
+
     /// The rule that a limit is a tier of, by the limit of its own tier.
     fn rule(&self, limit: LimitId) -> LimitId;
 
@@ -67,6 +70,11 @@ impl MeterSource for Meters {
     #[inline]
     fn meter(&self, limit: LimitId) -> Meter {
         self.cell(limit).read()
+    }
+
+    #[inline]
+    fn try_meter(&self, limit: LimitId) -> Option<Meter> {
+        self.cell(limit).try_read()
     }
 
     fn rule(&self, limit: LimitId) -> LimitId {

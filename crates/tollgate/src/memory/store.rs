@@ -80,7 +80,17 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Decides one check and charges it if it is admitted.
+    /// Decides one check and charges it if it is admitted: as nearly all are, or else in full.
+    #[inline]
+    pub(crate) fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
+        let (likely, meter) = (self.table.likely(ask.id), self.meters.try_meter(ask.limit));
+        match likely.charge(ask, meter, when.moment()) {
+            Some(remaining) => Verdict::Admit { remaining },
+            None => self.charge(ask, when),
+        }
+    }
+
+    /// Decides one check in full, and charges it if it is admitted.
     pub(crate) fn charge(&self, ask: &Ask, when: When<'_>) -> Verdict {
         let meter = self.meters.meter(ask.limit);
         if meter.limit().never_admits(ask.cost) {
@@ -335,7 +345,8 @@ impl<M: MeterSource> Store<M> {
         let Ok(mark) = slot.mark(tag) else { return };
         // The clock after the mark: at an earlier moment the balance would be smaller, but refill from then at the new rate.
         let now = when.again(self.reclaimed_at());
-        let (meter, level) = (self.meters.meter(ask.limit), self.meters.meter(ask.limit).level(now));
+        let meter = self.meters.meter(ask.limit);
+        let level = meter.level(now);
         let mut carried = self.under_limit(mark, tag, &meter, ask.limit, now);
         if self.crowding == Crowding::Inherit {
             // Whoever was evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
