@@ -69,8 +69,9 @@ fn fill(crowding: Crowding) -> Filled {
 
     charge_all(1);
     let stats = limiter.stats();
-    let unlucky = stats.evicted + stats.denied_new + stats.overflowed;
-    assert_eq!(stats.slots_taken + unlucky, KEYS, "everybody else has a place");
+    // Whoever took no free slot met the crowding rule, whether it was admitted then or not.
+    let unlucky = KEYS - stats.slots_taken;
+    assert!(stats.evicted + stats.denied_new + stats.overflowed <= unlucky, "{stats:?}");
     assert_eq!((stats.reclaimed, stats.forgotten), (0, 0));
     // One token is spent; three more are all that anybody may have.
     [3, 1, 1, 1].into_iter().for_each(charge_all);
