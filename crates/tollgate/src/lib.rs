@@ -85,7 +85,7 @@
 //! let pro = free.tier("pro", Limit::new(Rate::per_second(100), Burst::tokens(500))?)?;
 //! assert!(free.check_n("a", Cost::tokens(20)).is_admitted());
 //! assert_eq!(pro.check("a").to_string(), "admitted, 29 left");
-//! pro.set_limit(Limit::new(Rate::per_second(200), Burst::tokens(1_000))?);
+//! pro.set_limit(Limit::new(Rate::per_second(200), Burst::tokens(1_000))?)?;
 //! assert_eq!(pro.check("a").to_string(), "admitted, 28 left");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -149,7 +149,7 @@ mod verdict;
 #[cfg(loom)]
 pub mod proof;
 
-pub use builder::{BuildError, KEYS_DEFAULT, LimiterBuilder};
+pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use clock::{CLOCK_ERROR_MAX, Clock};
 pub use key::{KEY_BYTES_MAX, Key, KeyKind};
 pub use limiter::Limiter;
@@ -161,7 +161,8 @@ pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    BucketSet, Burst, CHARGES_MAX, Cost, FloatError, FloatFault, Limit, LimitError, Moment, Rate, Span,
-    Tokens,
+    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, FixedWindow, FloatError, FloatFault,
+    LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter, SlidingLog,
+    Span, Tokens, Window, WindowError,
 };
 pub use verdict::{Cause, CheckError, Verdict};

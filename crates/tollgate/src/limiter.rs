@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
+use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Moment};
 
 use crate::builder::LimiterBuilder;
 use crate::memory::store::{Ask, When};
@@ -24,8 +24,8 @@ pub struct Limiter {
 
 impl Limiter {
     /// A limiter with one rule, for up to [`KEYS_DEFAULT`](crate::KEYS_DEFAULT) keys that are not full at the same time.
-    pub fn new(limit: Limit) -> Limiter {
-        LimiterBuilder::build_default(limit)
+    pub fn new(limit: impl Into<Algorithm>) -> Limiter {
+        LimiterBuilder::build_default(limit.into())
     }
 
     /// A limiter with other settings.
@@ -69,13 +69,18 @@ impl Limiter {
 
     /// Another set of buckets with a limit of its own, one bucket for each client. Declaring a name again gives the same
     /// buckets and sets their limit, as [`Rule::set_limit`] does.
-    pub fn rule(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
+    pub fn rule(&self, name: &str, limit: impl Into<Algorithm>) -> Result<Rule, RuleError> {
         self.shared_rule(name, limit, Breadth::Client)
     }
 
     /// Another set of buckets, each shared by as many clients as `breadth` says.
-    pub fn shared_rule(&self, name: &str, limit: Limit, breadth: Breadth) -> Result<Rule, RuleError> {
-        Rule::declare(&self.default.shared, name, breadth, "", limit)
+    pub fn shared_rule(
+        &self,
+        name: &str,
+        limit: impl Into<Algorithm>,
+        breadth: Breadth,
+    ) -> Result<Rule, RuleError> {
+        Rule::declare(&self.default.shared, name, breadth, "", limit.into())
     }
 
     /// Decides many checks that have nothing to do with one another: faster than one by one, since their buckets are fetched

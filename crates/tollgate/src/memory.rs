@@ -6,6 +6,7 @@ mod hints;
 pub(crate) mod joint;
 mod joint_likely;
 mod limit_id;
+pub(crate) mod logs;
 pub(crate) mod meters;
 pub(crate) mod slot;
 pub(crate) mod store;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{Cost, Limit, Moment};
+use tollgate_core::{Algorithm, Cost, Demand, Moment, Span};
 
 use crate::identity::{BucketId, Namespace};
 use crate::memory::LimitId;
@@ -49,7 +49,7 @@ impl Rule {
         name: &str,
         breadth: Breadth,
         tier: &str,
-        limit: Limit,
+        limit: Algorithm,
     ) -> Result<Rule, RuleError> {
         let id = shared.declare(name, breadth, tier, limit)?;
         Ok(Rule::handle(Arc::clone(shared), name, breadth, id))
@@ -81,7 +81,7 @@ impl Rule {
         let likely = store.table.likely(ask.id);
         let now = clock.now();
         match likely.charge(&ask, self.meter.try_read(), now) {
-            Some(remaining) => Verdict::Admit { remaining },
+            Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.check_fully(hash, cost, now),
         }
     }
@@ -141,25 +141,26 @@ impl Rule {
     /// Tiers are for clients that seldom change theirs. A client that has become full on its tier may be forgotten, and then is
     /// full on whatever tier it returns on: each change may gain it up to the new burst, once it has filled up on the old tier.
     /// Without room in the table ([`crate::Crowding::SharedOverflow`]) it draws on one shared bucket for each tier.
-    pub fn tier(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
-        Rule::declare(&self.shared, &self.name, self.breadth, name, limit)
+    pub fn tier(&self, name: &str, limit: impl Into<Algorithm>) -> Result<Rule, RuleError> {
+        Rule::declare(&self.shared, &self.name, self.breadth, name, limit.into())
     }
 
     /// Changes the limit from now on, for every key at once. Balances carry over: what was refilled was refilled at the old
-    /// rate, a smaller burst clamps, a larger one is room to refill into.
-    pub fn set_limit(&self, limit: Limit) {
-        self.meter.change(limit, || self.shared.clock.now());
+    /// rate, a smaller burst clamps, a larger one is room to refill into. Refuses another algorithm, under which the buckets
+    /// would mean nothing.
+    pub fn set_limit(&self, limit: impl Into<Algorithm>) -> Result<(), RuleError> {
+        self.shared.change(self.limit, limit.into(), || self.shared.clock.now())
     }
 
     /// Changes the limit from `now` on, which should not lie before moments that were checked already: they would be minted
     /// anew.
-    pub fn set_limit_at(&self, limit: Limit, now: Moment) {
-        self.meter.change(limit, || now);
+    pub fn set_limit_at(&self, limit: impl Into<Algorithm>, now: Moment) -> Result<(), RuleError> {
+        self.shared.change(self.limit, limit.into(), || now)
     }
 
-    /// The limit in force.
-    pub fn limit(&self) -> Limit {
-        *self.meter.read().limit()
+    /// The limit in force, with its algorithm.
+    pub fn limit(&self) -> Algorithm {
+        self.meter.read().algorithm()
     }
 
     /// The rule's name.
@@ -179,7 +180,8 @@ impl Rule {
 
     #[inline]
     fn ask_of(&self, hash: u64, cost: Cost) -> Ask {
-        Ask { id: BucketId::new(hash, self.shared.store.table.windows()), limit: self.limit, cost }
+        let id = BucketId::new(hash, self.shared.store.table.windows());
+        Ask { id, limit: self.limit, demand: Demand::of(cost) }
     }
 }
 
