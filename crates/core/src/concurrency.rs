@@ -7,7 +7,7 @@
 //! ```
 
 use crate::tokens::MICROS_PER_TOKEN;
-use crate::{Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
+use crate::{Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
 /// Bits of one generation's count.
 const COUNT_BITS: u32 = 14;
@@ -144,8 +144,9 @@ impl PlacesReading {
         Generation(self.held(mark).number)
     }
 
-    /// The word after `places` that were taken in `generation` are given back; `None` if they have timed out.
-    pub fn give_back(&self, mark: Mark, generation: Generation, places: u64) -> Option<Mark> {
+    /// The word after the places that `cost` took in `generation` are given back; `None` if they have timed out.
+    pub fn give_back(&self, mark: Mark, generation: Generation, cost: Cost) -> Option<Mark> {
+        let places = cost.as_micros().div_ceil(MICROS_PER_TOKEN);
         let mut held = self.held(mark);
         let age = held.number.checked_sub(generation.0)?;
         let count = held.counts.get_mut(usize::try_from(age).ok()?)?;

@@ -128,6 +128,22 @@ impl Level {
         self.mark_of(if balance < -AHEAD_MICROS_MAX { -AHEAD_MICROS_MAX } else { balance })
     }
 
+    /// How much of a charge of `cost` that left the bucket at `paid` may be given back: as much as there would be room for if
+    /// nobody else had spent since.
+    pub(crate) const fn returnable(self, paid: Mark, cost: Cost) -> u64 {
+        let untouched = self.minted.wrapping_sub(paid.0).cast_signed();
+        if untouched < -AHEAD_MICROS_MAX {
+            return 0; // lapped: so long ago that it was full again
+        }
+        let room = self.capacity.cast_signed().saturating_sub(untouched);
+        let cost = cost.as_micros();
+        match room {
+            ..=0 => 0,
+            room if room.cast_unsigned() < cost => room.cast_unsigned(),
+            _ => cost,
+        }
+    }
+
     /// Of two marks the one that leaves less.
     #[must_use]
     pub const fn emptier(self, one: Mark, other: Mark) -> Mark {

@@ -2,7 +2,7 @@
 
 use crate::concurrency::{Generation, PlacesReading};
 use crate::sliding_counter::CounterReading;
-use crate::{Demand, Level, Mark, Spend};
+use crate::{Cost, Demand, Level, Mark, Spend};
 
 /// One moment of a [`crate::Ruler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,24 @@ impl Reading {
         match self {
             Reading::Level { level, .. } => level.mark_of(balance),
             _ => self.full_mark(),
+        }
+    }
+
+    /// How much of a charge of `cost` that left the bucket at `paid` can be given back, in micro-tokens, so that no more is there
+    /// than if it had never been made: what a bucket would have minted beyond full meanwhile is lost.
+    pub fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+        match self {
+            Reading::Level { level, .. } => level.returnable(paid, cost),
+            Reading::Counter(counter) => counter.returnable(paid, cost),
+            Reading::Places(_) | Reading::Blank => 0,
+        }
+    }
+
+    /// The word after the places that `cost` took in `generation` are given back; `None` if they have timed out.
+    pub fn leave(&self, mark: Mark, generation: Generation, cost: Cost) -> Option<Mark> {
+        match self {
+            Reading::Places(held) => held.give_back(mark, generation, cost),
+            _ => None,
         }
     }
 

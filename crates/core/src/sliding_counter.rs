@@ -8,7 +8,7 @@
 //! length d that begins anywhere; so up to just under twice the quota within one length of the window, where what came before
 //! came late. A [`crate::SlidingLog`] is exact.
 
-use crate::{Burst, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
+use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
 /// Bits of a count in the word.
 const COUNT_BITS: u32 = 24;
@@ -220,6 +220,16 @@ impl CounterReading {
         let here =
             if micros >= 0 { counts.here.saturating_sub(given) } else { counts.here.saturating_add(step) };
         CounterReading { number: counts.number, ..*self }.word(counts.before, here.min(COUNT_MAX))
+    }
+
+    /// A charge of this window can be given back; one of the window before counts less and less anyway.
+    pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+        let made_in = paid.word() >> (2 * COUNT_BITS);
+        if made_in == self.number % NUMBERS || made_in == (self.number + 1) % NUMBERS {
+            cost.as_micros()
+        } else {
+            0
+        }
     }
 
     /// How long until the bucket can pay, if nobody else spends.

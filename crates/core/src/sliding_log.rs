@@ -138,6 +138,25 @@ impl Log {
         (micros - left, before - self.entries.len())
     }
 
+    /// Gives back up to `micros` of what was charged at `at`. Returns how many micro-tokens and how many entries that were.
+    pub fn give_back_of(&mut self, at: Moment, micros: u64) -> (u64, usize) {
+        let Ok(index) = self.entries.binary_search_by_key(&at, |entry| entry.at) else { return (0, 0) };
+        let entry = &mut self.entries[index];
+        let part = micros.min(entry.micros);
+        entry.micros -= part;
+        self.used = self.used.saturating_sub(part);
+        if entry.micros > 0 {
+            return (part, 0);
+        }
+        self.entries.remove(index);
+        (part, 1)
+    }
+
+    /// When a charge at `now` counts as made: not before one that was made by a faster clock.
+    pub fn stamp(&self, now: Moment) -> Moment {
+        self.entries.back().map_or(now, |youngest| youngest.at.max(now))
+    }
+
     /// How long after `now` the bucket can pay, if nobody else spends.
     pub fn wait(&self, limit: &SlidingLog, demand: Demand, now: Moment) -> Span {
         let mut missing = demand.need().saturating_add_signed(-self.balance(limit).max(-i64::MAX));

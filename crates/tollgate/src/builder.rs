@@ -4,15 +4,19 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tollgate_core::Algorithm;
+use tollgate_core::{Algorithm, Tokens};
 
 use crate::Limiter;
 use crate::clock::Clock;
+use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
 use crate::memory::{Crowding, LimitId};
+use crate::once::{IDEMPOTENCY_KEYS_DEFAULT, Remembered};
+use crate::reservation::RESERVATIONS_DEFAULT;
+use crate::reservation_id::ReservationIds;
 use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
@@ -30,6 +34,9 @@ pub struct LimiterBuilder {
     keys_max: usize,
     crowding: Crowding,
     log_entries_max: usize,
+    reservations_max: usize,
+    idempotency_keys_max: usize,
+    debt_max: Option<Tokens>,
     clock: Option<Clock>,
     snapshot: Option<PathBuf>,
 }
@@ -40,6 +47,9 @@ impl Default for LimiterBuilder {
             keys_max: KEYS_DEFAULT,
             crowding: Crowding::default(),
             log_entries_max: LOG_ENTRIES_DEFAULT,
+            reservations_max: RESERVATIONS_DEFAULT,
+            idempotency_keys_max: IDEMPOTENCY_KEYS_DEFAULT,
+            debt_max: None,
             clock: None,
             snapshot: None,
         }
@@ -64,6 +74,25 @@ impl LimiterBuilder {
     /// it is denied.
     pub fn log_entries_max(mut self, entries: usize) -> Self {
         self.log_entries_max = entries;
+        self
+    }
+
+    /// How many reservations may be open at the same time. Further ones are refused.
+    pub fn reservations_max(mut self, reservations: usize) -> Self {
+        self.reservations_max = reservations;
+        self
+    }
+
+    /// How many idempotency keys are remembered at the same time. What cannot be remembered is charged all the same.
+    pub fn idempotency_keys_max(mut self, keys: usize) -> Self {
+        self.idempotency_keys_max = keys;
+        self
+    }
+
+    /// How far into debt a bucket may go when more is committed than was reserved; as much as a full bucket holds unless told
+    /// otherwise. Debt is repaid before anything is admitted. What would go beyond is forgiven, and said to be.
+    pub fn debt_max(mut self, debt: Tokens) -> Self {
+        self.debt_max = Some(debt);
         self
     }
 
@@ -146,6 +175,10 @@ impl LimiterBuilder {
             keys_max: self.keys_max,
             serial: random_word(),
             book: Mutex::new(book),
+            debt_max: self.debt_max,
+            reservations: Expiring::new(self.reservations_max),
+            reservation_ids: ReservationIds::new(),
+            remembered: Remembered::new(self.idempotency_keys_max),
         })
     }
 }

@@ -120,7 +120,7 @@ impl Limiter {
 
     /// What the table has been through.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared().store.counters, self.shared().keys_max)
+        Stats::of(self.shared())
     }
 
     fn shared(&self) -> &Shared {
@@ -146,11 +146,8 @@ impl Limiter {
     }
 
     fn decide_all<'c>(&self, charges: &[Charge], when: impl FnOnce() -> When<'c>) -> Verdict {
-        if charges.is_empty() {
-            return Verdict::Invalid(CheckError::NoCharges);
-        }
-        if charges.len() > CHARGES_MAX {
-            return Verdict::Invalid(CheckError::TooManyCharges { charges: charges.len() });
+        if let Err(error) = count(charges) {
+            return Verdict::Invalid(error);
         }
         let store = &self.shared().store;
         for (index, charge) in charges.iter().enumerate() {
@@ -168,12 +165,42 @@ impl Limiter {
         }
     }
 
-    /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
+    /// The charges of a check whose places will be given back, if they are sound.
+    pub(crate) fn accept_all<'c>(
+        &self,
+        charges: &'c [Charge],
+    ) -> Result<impl Iterator<Item = (Ask, Breadth)> + Clone + use<'c>, CheckError> {
+        count(charges)?;
+        for (index, charge) in charges.iter().enumerate() {
+            self.accept_guarded(index, charge)?;
+        }
+        Ok(charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth))))
+    }
+
+    /// The charge, if it is sound and takes no place that nobody would give back.
     #[inline]
     fn accept(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
+        if charge.takes_places {
+            return Err(CheckError::NeedsGuard { charge: index });
+        }
+        self.accept_guarded(index, charge)
+    }
+
+    /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
+    #[inline]
+    fn accept_guarded(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
         if charge.limiter != self.shared().serial {
             return Err(CheckError::ForeignCharge { charge: index });
         }
         charge.ask
+    }
+}
+
+/// Refuses no charges, and too many.
+fn count(charges: &[Charge]) -> Result<(), CheckError> {
+    match charges.len() {
+        0 => Err(CheckError::NoCharges),
+        charges if charges > CHARGES_MAX => Err(CheckError::TooManyCharges { charges }),
+        _ => Ok(()),
     }
 }

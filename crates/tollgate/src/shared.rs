@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollgate_core::{Algorithm, Moment, Ruler, Start};
+use tollgate_core::{Algorithm, Moment, Ruler, Start, Tokens};
 
 use crate::Breadth;
 use crate::clock::Clock;
+use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
+use crate::once::Remembered;
+use crate::reservation::Open;
+use crate::reservation_id::{ReservationId, ReservationIds};
 use crate::snapshot::SavedTier;
 
 /// The name of the rule that every limiter has.
@@ -31,6 +35,11 @@ pub(crate) struct Shared {
     /// Tells this limiter's charges from another's.
     pub(crate) serial: u64,
     pub(crate) book: Mutex<Book>,
+    /// How far into debt a commit may put a bucket; its full size if `None`.
+    pub(crate) debt_max: Option<Tokens>,
+    pub(crate) reservations: Expiring<ReservationId, Open>,
+    pub(crate) reservation_ids: ReservationIds,
+    pub(crate) remembered: Remembered,
 }
 
 /// The rules by name. Read when a rule is declared, never by a check.
@@ -50,6 +59,16 @@ pub(crate) struct Entry {
 impl Shared {
     pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The names of every limit: of its rule, and of its tier.
+    pub(crate) fn names(&self) -> HashMap<LimitId, (String, String)> {
+        let book = self.book();
+        let of_rule = |(rule, entry): (&String, &Entry)| {
+            let names = |(tier, id): (&String, &LimitId)| (*id, (rule.clone(), tier.clone()));
+            entry.tiers.iter().map(names).collect::<Vec<_>>()
+        };
+        book.rules.iter().flat_map(of_rule).collect()
     }
 
     /// The limit called `tier` of the rule called `rule`, which is made if it is new and set to `limit` if it is not.

@@ -111,6 +111,8 @@ impl fmt::Display for Verdict {
 pub enum CheckError {
     /// A key without bytes.
     EmptyKey,
+    /// An idempotency key without bytes.
+    EmptyIdempotencyKey,
     /// A key above [`KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length.
@@ -147,6 +149,12 @@ impl fmt::Display for CheckError {
         match self {
             Self::EmptyKey => {
                 write!(f, "`key` is empty; give the client's identity, or `()` for one bucket that all share")
+            }
+            Self::EmptyIdempotencyKey => {
+                write!(
+                    f,
+                    "`idempotency_key` is empty; give one for each thing that is to be charged once, or use `check`"
+                )
             }
             Self::KeyTooLong { bytes } => {
                 write!(f, "`key` has {bytes} bytes; use at most {KEY_BYTES_MAX}, or a digest of it")

@@ -4,9 +4,11 @@
 //! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
 //! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
 
-use tollgate_core::{BucketSet, Mark, Moment, Reading, Ruler, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Demand, Generation, Mark, Moment, Reading, Ruler, Span, Spend, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
+use crate::identity::BucketId;
+use crate::memory::LimitId;
 use crate::memory::counters::Event;
 use crate::memory::logs::{LogAnswer, LogAsk, LogRefusal};
 use crate::memory::meters::MeterSource;
@@ -54,6 +56,8 @@ pub(crate) struct Outcome<const N: usize> {
     pub(crate) verdict: Verdict,
     /// What was charged where, if it was admitted: one for each bucket whose state is a word.
     pub(crate) receipts: [Option<Receipt>; N],
+    /// The same of logs.
+    pub(crate) log_receipts: Vec<LogReceipt>,
 }
 
 /// A charge that was made, so that it can be settled.
@@ -62,11 +66,22 @@ pub(crate) struct Receipt {
     pub(crate) ask: Ask,
     /// Which charges of the check these are.
     pub(crate) members: BucketSet,
-    /// Where the bucket stood before and after.
-    pub(crate) before: Mark,
+    /// Where the charge left the bucket.
     pub(crate) paid: Mark,
+    /// In which generation it took its places, if it did.
+    pub(crate) generation: Option<Generation>,
     /// It was the overflow bucket that stood for it.
     pub(crate) overflow: bool,
+}
+
+/// A charge that was made to a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogReceipt {
+    pub(crate) id: BucketId,
+    pub(crate) limit_id: LimitId,
+    pub(crate) demand: Demand,
+    pub(crate) members: BucketSet,
+    /// When it counts as made.
     pub(crate) at: Moment,
 }
 
@@ -125,11 +140,12 @@ impl<M: MeterSource> Store<M> {
             }
             if absent.is_empty() {
                 if let Ok(remaining) = parts.commit() {
-                    logs.charge(when.moment());
+                    let log_receipts = logs.charge(when.moment());
                     for part in parts.iter().filter(|part| part.floor.is_some()) {
                         self.counters.add(Event::Overflowed, part.members.iter().count() as u64);
                     }
-                    return parts.outcome(remaining.min(refusal.left), when.moment());
+                    let outcome = parts.outcome(remaining.min(refusal.left), when.moment());
+                    return Outcome { log_receipts, ..outcome };
                 }
                 patience.wait();
                 continue;
@@ -242,7 +258,7 @@ impl<M: MeterSource> Store<M> {
 impl<const N: usize> Outcome<N> {
     /// Nothing was charged.
     fn of(verdict: Verdict) -> Self {
-        Outcome { verdict, receipts: [None; N] }
+        Outcome { verdict, receipts: [None; N], log_receipts: Vec::new() }
     }
 }
 
@@ -328,10 +344,9 @@ impl<'t, const N: usize> Parts<'t, N> {
             *receipt = Some(Receipt {
                 ask: part.ask,
                 members: part.members,
-                before: part.mark,
                 paid: part.paid.unwrap_or(part.mark),
+                generation: part.paid.and_then(|paid| part.reading.generation(paid)),
                 overflow: part.floor.is_some(),
-                at: now,
             });
         }
         outcome

@@ -12,6 +12,7 @@ use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tok
 
 use crate::identity::BucketId;
 use crate::memory::LimitId;
+use crate::memory::joint::LogReceipt;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
 use crate::{Cause, Verdict};
@@ -148,6 +149,17 @@ impl Logs {
         (0..SHARDS).flat_map(of_shard).collect()
     }
 
+    /// The logs that are not empty at `now`, under which limit, and what they have left in micro-tokens.
+    pub(crate) fn live(&self, now: Moment) -> Vec<(BucketId, LimitId, i64)> {
+        let of_shard = |number| {
+            let mut shard = self.shard(number);
+            shard.sweep(self, now, usize::MAX);
+            let live = |(id, kept): (&BucketId, &Kept)| (*id, kept.limit_id, kept.log.balance(&kept.limit));
+            shard.logs.iter().map(live).collect::<Vec<_>>()
+        };
+        (0..SHARDS).flat_map(of_shard).collect()
+    }
+
     fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
         self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,12 +179,16 @@ impl LockedLogs<'_> {
     }
 
     /// Charges all of them; they were found good at `now`.
-    pub(crate) fn charge(mut self, now: Moment) {
+    pub(crate) fn charge(mut self, now: Moment) -> Vec<LogReceipt> {
+        let mut receipts = Vec::new();
         for ask in &self.asks {
             if let Some(shard) = find(&mut self.shards, ask.id) {
-                shard.charge(self.logs, ask, now);
+                let (LogAsk { id, limit_id, demand, members, .. }, at) =
+                    (*ask, shard.charge(self.logs, ask, now));
+                receipts.push(LogReceipt { id, limit_id, demand, members, at });
             }
         }
+        receipts
     }
 }
 
@@ -216,11 +232,14 @@ impl Shard {
         Ok(remaining)
     }
 
-    fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) {
+    /// When the charge counts as made.
+    fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Moment {
         let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id));
         (kept.limit, kept.limit_id) = (ask.limit, ask.limit_id);
-        logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), now), Ordering::Relaxed);
+        let at = kept.log.stamp(now);
+        logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), at), Ordering::Relaxed);
         self.note_due(ask.id);
+        at
     }
 
     /// Puts a log in the line of those that will be empty one day, or forgets it if it is so already.

@@ -87,7 +87,8 @@ impl MeterSource for Meters {
 }
 
 impl MeterCell {
-    fn new() -> MeterCell {
+    /// A cell without a ruler, under which nothing is likely.
+    pub(crate) fn new() -> MeterCell {
         MeterCell {
             words: SeqLock::new([0; Ruler::WORDS]),
             overflow: Slot::free(),
