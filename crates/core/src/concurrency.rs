@@ -76,6 +76,11 @@ impl Concurrency {
         }
     }
 
+    /// Whether a demand is above the places even when all are free.
+    pub(crate) const fn never_admits(&self, demand: Demand) -> bool {
+        need_of(demand) > self.places as u64 * MICROS_PER_TOKEN
+    }
+
     /// How many may be at work.
     pub const fn places(&self) -> u32 {
         self.places
@@ -85,6 +90,12 @@ impl Concurrency {
     pub const fn timeout(&self) -> Span {
         Span::from_nanos(self.generation * 2)
     }
+}
+
+/// What must be free before a demand is met, in micro-tokens: whole places, and what must stay. Saturates above all places.
+const fn need_of(demand: Demand) -> u64 {
+    let places = demand.cost.as_micros().div_ceil(MICROS_PER_TOKEN);
+    places.saturating_mul(MICROS_PER_TOKEN).saturating_add(demand.keep.as_micros())
 }
 
 impl PlacesMeter {
@@ -155,6 +166,11 @@ impl PlacesReading {
         Some(held.word())
     }
 
+    /// Another word of the same places: each write has a version.
+    pub(crate) fn another_word(&self, mark: Mark) -> Mark {
+        self.held(mark).word()
+    }
+
     pub(crate) const fn full_mark(&self) -> Mark {
         Held { number: self.number, counts: [0; 3], version: 0 }.word()
     }
@@ -185,7 +201,7 @@ impl PlacesReading {
     /// How long until enough places are free again even if no holder gives one back: at the latest then.
     pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
         let (held, mut balance) = (self.held(mark), self.balance(mark));
-        let need = demand.need().div_ceil(MICROS_PER_TOKEN) * MICROS_PER_TOKEN;
+        let need = need_of(demand);
         let mut generations = held.number - self.number;
         for lost in held.counts.into_iter().rev() {
             if balance >= need.cast_signed() {

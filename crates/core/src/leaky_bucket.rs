@@ -29,6 +29,16 @@ impl LeakyBucket {
         LeakyBucket { least: self.limit.burst.saturating_sub(drained), ..self }
     }
 
+    /// The rate, with the queue for a burst.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// How much of the queue must be free before anyone is let in: none, unless the wait is bounded.
+    pub const fn least(&self) -> Tokens {
+        Tokens::from_micros(self.least)
+    }
+
     /// How much may be on its way out.
     pub const fn queue(&self) -> Tokens {
         self.limit.burst()

@@ -144,6 +144,16 @@ impl Level {
         }
     }
 
+    /// Another mark of the same balance if the bucket is full, else of one micro-token less.
+    pub(crate) const fn another_word(self, mark: Mark) -> Mark {
+        match mark.0 {
+            // Further back than full is full.
+            0 if self.is_full(mark) => Mark::from_word(Mark::RESERVED_WORD - 1),
+            word if self.is_full(mark) => Mark::from_word(word - 1),
+            word => Mark::from_word(word + 1),
+        }
+    }
+
     /// Of two marks the one that leaves less.
     #[must_use]
     pub const fn emptier(self, one: Mark, other: Mark) -> Mark {

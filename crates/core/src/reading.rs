@@ -2,7 +2,7 @@
 
 use crate::concurrency::{Generation, PlacesReading};
 use crate::sliding_counter::CounterReading;
-use crate::{Cost, Demand, Level, Mark, Spend};
+use crate::{Cost, Demand, Level, Mark, Spend, Tokens};
 
 /// One moment of a [`crate::Ruler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +74,17 @@ impl Reading {
         }
     }
 
+    /// Another word that means the same. Where there is none, of a bucket on a meter that is not full, one micro-token less.
+    #[must_use]
+    pub fn another_word(&self, mark: Mark) -> Mark {
+        match self {
+            Reading::Level { level, .. } => level.another_word(mark),
+            Reading::Counter(counter) => counter.another_word(mark),
+            Reading::Places(places) => places.another_word(mark),
+            Reading::Blank => mark,
+        }
+    }
+
     /// Of two marks on a meter the one that leaves less; of other words, the first.
     #[must_use]
     pub fn emptier(&self, one: Mark, other: Mark) -> Mark {
@@ -91,12 +102,13 @@ impl Reading {
         }
     }
 
-    /// How much of a charge of `cost` that left the bucket at `paid` can be given back, in micro-tokens, so that no more is there
-    /// than if it had never been made: what a bucket would have minted beyond full meanwhile is lost.
-    pub fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+    /// How much is to be given back, in micro-tokens, if `amount` of a charge of `cost` that left the bucket at `paid` is not wanted:
+    /// so that no more is there than if only the rest had been charged. What a bucket would have minted beyond full meanwhile
+    /// is lost.
+    pub fn returnable(&self, paid: Mark, cost: Cost, amount: Tokens) -> u64 {
         match self {
-            Reading::Level { level, .. } => level.returnable(paid, cost),
-            Reading::Counter(counter) => counter.returnable(paid, cost),
+            Reading::Level { level, .. } => level.returnable(paid, cost).min(amount.as_micros()),
+            Reading::Counter(counter) => counter.returnable(paid, cost, amount),
             Reading::Places(_) | Reading::Blank => 0,
         }
     }

@@ -84,9 +84,13 @@ impl Ruler {
         }
     }
 
-    /// Whether no amount of waiting helps: the cost, and what must be kept, are above what a full bucket holds.
+    /// Whether no amount of waiting helps: the cost as it is counted, and what must be kept, are above what a full bucket holds.
     pub const fn never_admits(&self, demand: Demand) -> bool {
-        demand.need() > self.full().as_micros()
+        match self.0 {
+            Kind::Counter(counter) => counter.counter().never_admits(demand),
+            Kind::Places(places) => places.concurrency().never_admits(demand),
+            Kind::Meter(_) | Kind::Log(_) => demand.need() > self.full().as_micros(),
+        }
     }
 
     /// What a full bucket holds.
@@ -147,9 +151,14 @@ impl Ruler {
         }
     }
 
-    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full.
+    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full; of a
+    /// leaky bucket, the same queue.
     pub fn carry_over(&self, mark: Mark, from: &Ruler, now: Moment) -> Mark {
         match (self.0, from.0) {
+            (Kind::Meter(to), Kind::Meter(from)) if matches!(to.shape, Shape::Queue { .. }) => {
+                let (full, balance) = (from.limit().burst.cast_signed(), from.level(now).balance(mark));
+                to.level(now).mark_of(to.limit().burst.cast_signed() - (full - balance))
+            }
             (Kind::Meter(to), Kind::Meter(from)) => to.level(now).mark_of(from.level(now).balance(mark)),
             _ => mark,
         }

@@ -89,6 +89,17 @@ impl SlidingCounter {
         Span::from_nanos(self.window)
     }
 
+    /// Whether a demand is above the quota even when nothing counts.
+    pub(crate) const fn never_admits(&self, demand: Demand) -> bool {
+        self.counts_of(demand) > self.quota_count()
+    }
+
+    /// What a demand takes in counts: its cost and what must stay, each rounded up. Saturates above every quota.
+    const fn counts_of(&self, demand: Demand) -> u64 {
+        let (cost, keep) = (demand.cost.as_micros(), demand.keep.as_micros());
+        cost.div_ceil(self.quantum).saturating_add(keep.div_ceil(self.quantum))
+    }
+
     /// The quota in counts, rounded down.
     const fn quota_count(&self) -> u64 {
         self.quota / self.quantum
@@ -191,7 +202,9 @@ impl CounterReading {
     /// What is left of the quota, in micro-tokens, rounded down; negative is debt.
     pub(crate) fn balance(&self, mark: Mark) -> i64 {
         let used = self.counts(mark).used(self.counter.window);
-        (self.counter.quota_count().cast_signed() - used.cast_signed()) * self.counter.quantum.cast_signed()
+        let left = self.counter.quota_count().cast_signed() - used.cast_signed();
+        // A debt in large steps may be more than a word can say.
+        left.saturating_mul(self.counter.quantum.cast_signed())
     }
 
     /// Whether nothing taken from the bucket still counts.
@@ -222,23 +235,35 @@ impl CounterReading {
         CounterReading { number: counts.number, ..*self }.word(counts.before, here.min(COUNT_MAX))
     }
 
-    /// A charge of this window can be given back; one of the window before counts less and less anyway.
-    pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+    /// A charge of this window can be given back, in the steps that it was rounded up to; one of the window before counts less
+    /// and less anyway.
+    pub(crate) fn returnable(&self, paid: Mark, cost: Cost, amount: Tokens) -> u64 {
         let made_in = paid.word() >> (2 * COUNT_BITS);
-        if made_in == self.number % NUMBERS || made_in == (self.number + 1) % NUMBERS {
-            cost.as_micros()
-        } else {
-            0
+        if made_in != self.number % NUMBERS && made_in != (self.number + 1) % NUMBERS {
+            return 0;
+        }
+        let (quantum, rest) = (self.counter.quantum, cost.as_micros().saturating_sub(amount.as_micros()));
+        (cost.as_micros().div_ceil(quantum) - rest.div_ceil(quantum)).saturating_mul(quantum)
+    }
+
+    /// Another word of the same counts; where this window counts anything, of one step more.
+    pub(crate) fn another_word(&self, mark: Mark) -> Mark {
+        let Counts { number, before, here, .. } = self.counts(mark);
+        let now = CounterReading { number, ..*self };
+        let up_to_date = now.word(before, here);
+        match here {
+            _ if up_to_date != mark => up_to_date,
+            // As the window before would have left it.
+            0 => CounterReading { number: number + NUMBERS - 1, ..*self }.word(0, before),
+            here => now.word(before, here + 1),
         }
     }
 
     /// How long until the bucket can pay, if nobody else spends.
     pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
         let counts = self.counts(mark);
-        let need = demand.cost.as_micros().div_ceil(self.counter.quantum)
-            + demand.keep.as_micros().div_ceil(self.counter.quantum);
         // What may still count at the time.
-        let room = self.counter.quota_count().saturating_sub(need);
+        let room = self.counter.quota_count().saturating_sub(self.counter.counts_of(demand));
         let window = self.counter.window;
         let not_before = match room.checked_sub(counts.here) {
             // In this window: once few enough of those before are looked back on.

@@ -104,6 +104,9 @@ impl Log {
 
     /// Remembers a charge that was found good, or one that makes a debt. Returns by how many entries the log has grown.
     pub fn charge(&mut self, micros: u64, now: Moment) -> usize {
+        if micros == 0 {
+            return 0; // a debt that was forgiven
+        }
         self.used = self.used.saturating_add(micros);
         match self.entries.back_mut() {
             // Another thread's clock may be a little ahead: entries stay in order.

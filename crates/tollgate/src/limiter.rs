@@ -180,10 +180,8 @@ impl Limiter {
     /// The charge, if it is sound and takes no place that nobody would give back.
     #[inline]
     fn accept(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
-        if charge.takes_places {
-            return Err(CheckError::NeedsGuard { charge: index });
-        }
-        self.accept_guarded(index, charge)
+        let ask = self.accept_guarded(index, charge)?;
+        if charge.takes_places { Err(CheckError::NeedsGuard { charge: index }) } else { Ok(ask) }
     }
 
     /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.

@@ -5,7 +5,7 @@ use tollgate_core::{Cost, Tokens};
 use crate::memory::adjust::Adjusted;
 use crate::memory::store::When;
 use crate::rule::Rule;
-use crate::{CheckError, Key, Limiter, Verdict};
+use crate::{CheckError, Key, Limiter};
 
 /// What was given to a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +51,12 @@ impl Rule {
         Ok(Given::of(self.shared.store.reset(&ask, self.when())))
     }
 
-    /// What the bucket of `key` holds; none if it is in debt.
+    /// What the bucket of `key` holds and this handle may spend of it; none if it is in debt.
     pub fn balance(&self, key: impl Key) -> Result<Tokens, CheckError> {
-        let ask = self.ask(&key, Cost::ONE)?;
-        match self.shared.store.peek(&ask, self.when()) {
-            Verdict::Admit { remaining, .. } => {
-                Ok(Tokens::from_micros(remaining.as_micros() + ask.demand.cost.as_micros()))
-            }
-            verdict => Ok(verdict.remaining().unwrap_or(Tokens::ZERO)),
-        }
+        let mut ask = self.ask(&key, Cost::ONE)?;
+        // Nothing at all, so that no rounding and no burst below one token gets between.
+        ask.demand.cost = Cost::micros(0);
+        Ok(self.shared.store.peek(&ask, self.when()).remaining().unwrap_or(Tokens::ZERO))
     }
 
     fn give(&self, key: &impl Key, amount: Cost) -> Result<Given, CheckError> {

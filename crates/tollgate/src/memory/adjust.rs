@@ -71,7 +71,7 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn give_back(&self, receipt: &Receipt, amount: Tokens, when: When<'_>) -> Adjusted {
         let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
         let charged_under = self.meters.ruler(ask.limit).reading(now);
-        let micros = charged_under.returnable(*paid, ask.demand.cost).min(amount.as_micros()).cast_signed();
+        let micros = charged_under.returnable(*paid, ask.demand.cost, amount).cast_signed();
         let next = |reading: &Reading, mark| match receipt.generation {
             Some(generation) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
             None => reading.adjust(mark, micros),

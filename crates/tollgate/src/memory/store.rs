@@ -273,8 +273,9 @@ impl<M: MeterSource> Store<M> {
         }
         seat.slot.retag(tag);
         // Never the mark that was there before: a charge under way for the former owner would take it for its own.
-        let same = mark == seat.mark;
-        seat.slot.release(if same { Mark::from_word(mark.word().wrapping_add(1)) } else { mark });
+        let limit = tag.limit().filter(|_| mark == seat.mark);
+        let reading = limit.map(|limit| self.meters.ruler(limit).reading(now));
+        seat.slot.release(reading.map_or(mark, |reading| reading.another_word(mark)));
         true
     }
 
