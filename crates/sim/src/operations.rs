@@ -8,7 +8,7 @@ mod crowded;
 mod decode;
 mod roomy;
 
-use decode::{Decoder, Operation};
+use decode::{Decoder, Operation, Scope};
 
 /// Operations that one input may ask for; the rest of it is ignored.
 pub const OPERATIONS_MAX: usize = 512;

@@ -66,7 +66,7 @@ pub(super) fn changing_to_and_fro_mints_nothing(stage: &mut Stage<'_>) -> Played
 /// Limits per key: a client that moves from free to pro and back takes its balance along.
 pub(super) fn a_client_that_changes_tier_keeps_its_balance(stage: &mut Stage<'_>) -> Played {
     let free = stage.rule("user", limit(Rate::per_second(1), 10));
-    let pro = stage.tier(free, "pro", limit(Rate::per_second(100), 500));
+    let pro = stage.tier(free, "pro", limit(Rate::per_second(100), 500))?;
     stage.expect(&charge(free, "a", Cost::tokens(9)), admit(1_000_000))?;
     stage.expect(&charge(pro, "a", Cost::tokens(2)), deny(Span::from_millis(10), 1_000_000, &[0]))?;
     stage.pass(Span::from_secs(1));
@@ -79,7 +79,7 @@ pub(super) fn a_client_that_changes_tier_keeps_its_balance(stage: &mut Stage<'_>
 /// The limit of one tier is its own.
 pub(super) fn a_change_of_one_tier_leaves_the_others(stage: &mut Stage<'_>) -> Played {
     let free = stage.rule("user", limit(Rate::per_second(1), 10));
-    let pro = stage.tier(free, "pro", limit(Rate::per_second(100), 500));
+    let pro = stage.tier(free, "pro", limit(Rate::per_second(100), 500))?;
     stage.expect(&charge(free, "a", Cost::tokens(10)), admit(0))?;
     stage.expect(&charge(pro, "b", Cost::tokens(500)), admit(0))?;
     stage.set_limit(pro, limit(Rate::per_second(200), 500));

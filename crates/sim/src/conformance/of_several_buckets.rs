@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tollgate_core::{CHARGES_MAX, Cost, Rate, Span};
 
+use super::answer::{Fault, Outcome};
 use super::stage::{Played, Stage, admit, charge, deny, limit, never};
-use super::subject::{Breadth, Charge, Fault, KEY_BYTES_MAX, Key, Outcome, RuleId};
+use super::subject::{Breadth, Charge, KEY_BYTES_MAX, Key, RuleId};
 
 /// A5. Elsewhere one user's rejected requests drain the global bucket.
 pub(super) fn one_denial_charges_none(stage: &mut Stage<'_>) -> Played {
@@ -78,11 +79,11 @@ pub(super) fn user_42_and_address_42_do_not_share(stage: &mut Stage<'_>) -> Play
     };
     for rule in [user, address] {
         for key in keys() {
-            stage.expect(&Charge { rule, key, cost: Cost::ONE }, admit(0))?;
+            stage.expect(&Charge { rule, key, cost: Cost::ONE, left_alone: 0 }, admit(0))?;
         }
     }
     for key in keys() {
-        stage.expect_denied(&Charge { rule: user, key, cost: Cost::ONE })?;
+        stage.expect_denied(&Charge { rule: user, key, cost: Cost::ONE, left_alone: 0 })?;
     }
     Ok(())
 }
@@ -122,8 +123,9 @@ pub(super) fn a_batch_decides_each_check_by_itself(stage: &mut Stage<'_>) -> Pla
 /// A check that is at fault is told so, and charges nothing.
 pub(super) fn a_check_at_fault_charges_nothing(stage: &mut Stage<'_>) -> Played {
     let [user, endpoint, _] = three_rules(stage);
-    let tier = stage.tier(endpoint, "gold", limit(Rate::per_second(8), 40));
-    let long = |bytes| Charge { rule: user, key: Key::Bytes(vec![b'k'; bytes]), cost: Cost::ONE };
+    let tier = stage.tier(endpoint, "gold", limit(Rate::per_second(8), 40))?;
+    let long =
+        |bytes| Charge { rule: user, key: Key::Bytes(vec![b'k'; bytes]), cost: Cost::ONE, left_alone: 0 };
     let good = charge(endpoint, "/search", Cost::ONE);
     let too_many: Vec<Charge> =
         (0..=CHARGES_MAX).map(|key| charge(user, &key.to_string(), Cost::ONE)).collect();

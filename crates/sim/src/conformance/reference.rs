@@ -1,51 +1,76 @@
-//! The reference: a store that is nothing but the arithmetic of `tollgate-core` over an ordered map.
+//! The reference: a store that is nothing but the promises, over ordered maps.
 //!
-//! It forgets nothing and has room for everything. Others are compared with it; it is compared with the exact model in the
-//! tests of `tollgate-core`. It does not know threads.
+//! It forgets nothing and has room for everything; it is the most obvious store, not a fast one. Others are compared with it.
+//! It does not know threads.
+
+mod adjust;
+mod answers;
+mod calendar;
+mod events;
+mod law;
+mod lines;
+mod promised;
 
 use std::collections::BTreeMap;
 
-use tollgate_core::{
-    BucketSet, CHARGES_MAX, Charged, Cost, Decision, JointDecision, Limit, Mark, Meter, Moment, decide,
-    decide_all,
-};
+use tollgate_core::{Algorithm, BucketSet, CHARGES_MAX, Cost, Moment, Span, Tokens};
 
-use super::subject::{Breadth, Charge, Fault, KEY_BYTES_MAX, Key, Outcome, RuleId, Subject};
-
-/// Where meters start: far enough from the end of the count that no mark comes near the reserved word.
-const METER_OFFSET: u64 = 1 << 62;
+use self::law::{Demand, Law, Made, State};
+use self::promised::Promised;
+use super::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
+use super::subject::{Breadth, Charge, KEY_BYTES_MAX, Key, RuleId, Settlement, Subject, Ticket};
 
 /// The simplest store there is.
 #[derive(Debug, Clone, Default)]
 pub struct Reference {
     limits: Vec<LimitOfRule>,
     buckets: BTreeMap<BucketId, Bucket>,
+    held: BTreeMap<Ticket, Vec<Receipt>>,
+    open: BTreeMap<Ticket, Open>,
+    /// Outcomes of checks that may be retried, and until when.
+    remembered: BTreeMap<(Key, Vec<(RuleId, Key, Cost)>), (Outcome, Moment)>,
 }
 
 /// A rule or a tier.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct LimitOfRule {
     /// The rule whose buckets it limits: its own number, or that of the rule it is a tier of.
     rule: RuleId,
-    meter: Meter,
+    promised: Promised,
 }
 
 /// Which bucket: rule and key.
 type BucketId = (RuleId, Key);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Bucket {
     /// The tier it was last checked under.
     under: RuleId,
-    mark: Mark,
+    state: State,
 }
 
 /// One bucket of a check: several charges to the same one are one.
+#[derive(Debug, Clone)]
 struct Part {
     id: BucketId,
     under: RuleId,
-    cost: Cost,
+    demand: Demand,
     members: BucketSet,
+}
+
+/// A charge that was made to one bucket.
+#[derive(Debug, Clone)]
+struct Receipt {
+    part: Part,
+    made: Made,
+}
+
+/// An open reservation.
+#[derive(Debug, Clone)]
+struct Open {
+    receipts: Vec<Receipt>,
+    estimates: Vec<Cost>,
+    expires: Moment,
 }
 
 impl Reference {
@@ -56,16 +81,12 @@ impl Reference {
 
     /// Whether the charge is to a known bucket under another tier than before.
     pub fn changes_tier(&self, charge: &Charge) -> bool {
-        self.buckets.get(&self.id_of(charge)).is_some_and(|bucket| bucket.under != charge.rule)
+        self.is_under_another(&self.id_of(charge), charge.rule)
     }
 
     /// The same, and the bucket is full at `now`; then stores may differ (see [`RuleId`]).
     pub fn moves_a_full_bucket(&self, charge: &Charge, now: Moment) -> bool {
-        self.changes_tier(charge)
-            && self
-                .buckets
-                .get(&self.id_of(charge))
-                .is_some_and(|bucket| self.meter(bucket.under).level(now).is_full(bucket.mark))
+        self.is_full_under_another(&self.id_of(charge), charge.rule, now)
     }
 
     /// Whether two charges are to one bucket under two tiers.
@@ -73,36 +94,53 @@ impl Reference {
         one.rule != other.rule && self.id_of(one) == self.id_of(other)
     }
 
-    fn declare(&mut self, rule: Option<RuleId>, limit: Limit, now: Moment) -> RuleId {
-        let id = RuleId(self.limits.len());
-        self.limits
-            .push(LimitOfRule { rule: rule.unwrap_or(id), meter: Meter::new(limit, now, METER_OFFSET) });
-        id
+    /// Whether settling the ticket, or leaving, meets a full bucket under another tier.
+    pub fn settles_a_full_bucket(&self, ticket: Ticket, now: Moment) -> bool {
+        let open = self.open.get(&ticket).map(|open| &open.receipts);
+        open.or(self.held.get(&ticket))
+            .into_iter()
+            .flatten()
+            .any(|Receipt { part, .. }| self.is_full_under_another(&part.id, part.under, now))
+    }
+
+    fn is_under_another(&self, id: &BucketId, under: RuleId) -> bool {
+        self.buckets.get(id).is_some_and(|bucket| bucket.under != under)
+    }
+
+    fn is_full_under_another(&self, id: &BucketId, under: RuleId, now: Moment) -> bool {
+        self.is_under_another(id, under)
+            && self.buckets.get(id).is_some_and(|bucket| {
+                let law = self.law(bucket.under);
+                law.balance(&bucket.state, now) == law.balance(&law.fresh(now), now)
+            })
     }
 
     fn id_of(&self, charge: &Charge) -> BucketId {
         (self.limits[charge.rule.0].rule, charge.key.clone())
     }
 
-    fn meter(&self, rule: RuleId) -> &Meter {
-        &self.limits[rule.0].meter
+    fn promised(&self, rule: RuleId) -> &Promised {
+        &self.limits[rule.0].promised
     }
 
-    /// Where a bucket stands under the tier `under`; one never seen is full.
-    fn mark(&self, id: &BucketId, under: RuleId, now: Moment) -> Mark {
-        let level = self.meter(under).level(now);
+    fn law(&self, rule: RuleId) -> &dyn Law {
+        self.promised(rule).law()
+    }
+
+    /// A bucket under the tier `under`; one never seen is full.
+    fn state(&self, id: &BucketId, under: RuleId, now: Moment) -> State {
         match self.buckets.get(id) {
-            None => level.full_mark(),
-            Some(bucket) if bucket.under == under => bucket.mark,
-            Some(bucket) => level.mark_of(self.meter(bucket.under).level(now).balance(bucket.mark)),
+            None => self.law(under).fresh(now),
+            Some(bucket) if bucket.under == under => bucket.state.clone(),
+            Some(bucket) => self.promised(under).carry_over(&bucket.state, self.promised(bucket.under), now),
         }
     }
 
     /// Carries a bucket that is known over to the tier `under`.
     fn relabel(&mut self, id: &BucketId, under: RuleId, now: Moment) {
-        let mark = self.mark(id, under, now);
-        if let Some(bucket) = self.buckets.get_mut(id) {
-            *bucket = Bucket { under, mark };
+        if self.is_under_another(id, under) {
+            let state = self.state(id, under, now);
+            self.buckets.insert(id.clone(), Bucket { under, state });
         }
     }
 
@@ -110,126 +148,101 @@ impl Reference {
     fn parts(&self, charges: &[Charge]) -> Result<Vec<Part>, Fault> {
         let mut parts: Vec<Part> = Vec::new();
         for (index, charge) in charges.iter().enumerate() {
-            let id = self.id_of(charge);
+            let (id, cost, keep) = (self.id_of(charge), charge.cost.as_micros(), self.keep(charge));
             match parts.iter_mut().find(|part| part.id == id) {
                 Some(part) if part.under != charge.rule => return Err(Fault::TierConflict),
                 Some(part) => {
-                    part.cost = part.cost.plus(charge.cost);
+                    part.demand.cost = part.demand.cost.saturating_add(cost);
+                    part.demand.keep = part.demand.keep.max(keep);
                     part.members.insert(index);
                 }
                 None => {
-                    let mut members = BucketSet::EMPTY;
-                    members.insert(index);
-                    parts.push(Part { id, under: charge.rule, cost: charge.cost, members });
+                    let (demand, members) = (Demand { cost, keep }, BucketSet::of(index));
+                    parts.push(Part { id, under: charge.rule, demand, members });
                 }
             }
         }
         Ok(parts)
     }
-}
 
-impl Subject for Reference {
-    fn rule(&mut self, _name: &str, _breadth: Breadth, limit: Limit, now: Moment) -> RuleId {
-        self.declare(None, limit, now)
+    /// What the charge must leave alone, in micro-tokens.
+    fn keep(&self, charge: &Charge) -> u64 {
+        self.promised(charge.rule).full().as_micros() / 100 * u64::from(charge.left_alone)
     }
 
-    fn tier(&mut self, of: RuleId, _name: &str, limit: Limit, now: Moment) -> RuleId {
-        self.declare(Some(self.limits[of.0].rule), limit, now)
-    }
-
-    fn set_limit(&mut self, rule: RuleId, limit: Limit, now: Moment) {
-        self.limits[rule.0].meter = self.limits[rule.0].meter.change(limit, now);
-    }
-
-    fn check(&mut self, charge: &Charge, now: Moment) -> Outcome {
-        let outcome = self.peek(charge, now);
-        let id = self.id_of(charge);
-        match outcome {
-            Outcome::Admit { .. } => {
-                let mark = self.mark(&id, charge.rule, now);
-                if let Decision::Admit { mark, .. } = decide(self.meter(charge.rule), mark, charge.cost, now)
-                {
-                    self.buckets.insert(id, Bucket { under: charge.rule, mark });
-                }
+    /// What these parts are told; nothing is charged.
+    fn judge(&self, parts: &[Part], now: Moment) -> Outcome {
+        let never = parts.iter().filter(|part| self.law(part.under).never_admits(part.demand));
+        let never = never.fold(BucketSet::EMPTY, |all, part| all.union(part.members));
+        if !never.is_empty() {
+            return Outcome::Never { denied: never };
+        }
+        let (mut wait, mut delay) = (Span::ZERO, Span::ZERO);
+        let (mut left, mut held, mut denied) = (i128::MAX, i128::MAX, BucketSet::EMPTY);
+        for Part { id, under, demand, members } in parts {
+            let (law, state) = (self.law(*under), self.state(id, *under, now));
+            let free = law.balance(&state, now) - i128::from(demand.keep);
+            if law.admits(&state, *demand, now) {
+                left = left.min(free - law.weight(demand.cost));
+                delay = delay.max(law.delay(&state, now));
+            } else {
+                held = held.min(free);
+                wait = wait.max(law.wait(&state, *demand, now));
+                denied = denied.union(*members);
             }
-            Outcome::Deny { .. } => self.relabel(&id, charge.rule, now),
-            Outcome::Never { .. } | Outcome::Crowded | Outcome::Invalid(_) => {}
         }
-        outcome
+        if denied.is_empty() {
+            Outcome::Admit { remaining: tokens(left), delay }
+        } else {
+            Outcome::Deny { wait, remaining: tokens(held), denied }
+        }
     }
 
-    fn check_all(&mut self, charges: &[Charge], now: Moment) -> Outcome {
-        if let Some(fault) = fault_of(charges) {
-            return Outcome::Invalid(fault);
-        }
-        let parts = match self.parts(charges) {
-            Ok(parts) => parts,
-            Err(fault) => return Outcome::Invalid(fault),
-        };
+    /// One check of several buckets; what was charged.
+    fn decide(&mut self, charges: &[Charge], now: Moment) -> Result<(Outcome, Vec<Receipt>), Outcome> {
+        let parts = self.parts(charges).map_err(Outcome::Invalid)?;
         for part in &parts {
             self.relabel(&part.id, part.under, now);
         }
-        let buckets: Vec<Charged<'_>> = parts
-            .iter()
-            .map(|part| Charged {
-                meter: self.meter(part.under),
-                mark: self.mark(&part.id, part.under, now),
-                cost: part.cost,
-            })
-            .collect();
-        match decide_all(&buckets, now) {
-            JointDecision::Admit { marks, remaining } => {
-                for (part, mark) in parts.into_iter().zip(marks) {
-                    self.buckets.insert(part.id, Bucket { under: part.under, mark });
-                }
-                Outcome::Admit { remaining }
-            }
-            JointDecision::Deny { wait, denied, remaining } => {
-                Outcome::Deny { wait, remaining, denied: members_of(&parts, denied) }
-            }
-            JointDecision::Never { denied } => Outcome::Never { denied: members_of(&parts, denied) },
+        let outcome = self.judge(&parts, now);
+        if !outcome.is_admitted() {
+            return Err(outcome);
         }
+        let receipts = parts.into_iter().map(|part| {
+            let (cost, mut state) = (part.demand.cost, self.state(&part.id, part.under, now));
+            let noted = self.law(part.under).charge(&mut state, cost, now);
+            self.buckets.insert(part.id.clone(), Bucket { under: part.under, state });
+            Receipt { part, made: Made { noted, cost } }
+        });
+        Ok((outcome, receipts.collect()))
     }
 
-    fn check_each(&mut self, charges: &[Charge], now: Moment) -> Vec<Outcome> {
-        charges.iter().map(|charge| self.check(charge, now)).collect()
-    }
-
-    fn peek(&mut self, charge: &Charge, now: Moment) -> Outcome {
-        if let Some(fault) = fault_of(std::slice::from_ref(charge)) {
-            return Outcome::Invalid(fault);
+    /// What is wrong with a check on the face of it. Places need somebody who gives them back.
+    fn fault_of(&self, charges: &[Charge], guarded: bool) -> Option<Fault> {
+        match charges.len() {
+            0 => return Some(Fault::NoCharges),
+            count if count > CHARGES_MAX => return Some(Fault::TooManyCharges),
+            _ => {}
         }
-        let mut first = BucketSet::EMPTY;
-        first.insert(0);
-        let mark = self.mark(&self.id_of(charge), charge.rule, now);
-        match decide(self.meter(charge.rule), mark, charge.cost, now) {
-            Decision::Admit { remaining, .. } => Outcome::Admit { remaining },
-            Decision::Deny { wait, remaining } => Outcome::Deny { wait, remaining, denied: first },
-            Decision::Never => Outcome::Never { denied: first },
-        }
+        charges.iter().find_map(|charge| {
+            let needs_guard = !guarded && self.promised(charge.rule).takes_places();
+            if charge.cost.as_micros() == 0 {
+                return Some(Fault::ZeroCost);
+            }
+            fault_of_key(&charge.key).or(needs_guard.then_some(Fault::NeedsGuard))
+        })
     }
 }
 
-/// What is wrong with a check on the face of it.
-fn fault_of(charges: &[Charge]) -> Option<Fault> {
-    match charges.len() {
-        0 => return Some(Fault::NoCharges),
-        count if count > CHARGES_MAX => return Some(Fault::TooManyCharges),
-        _ => {}
-    }
-    charges.iter().find_map(|charge| match &charge.key {
-        _ if charge.cost.as_micros() == 0 => Some(Fault::ZeroCost),
+fn fault_of_key(key: &Key) -> Option<Fault> {
+    match key {
         Key::Bytes(bytes) if bytes.is_empty() => Some(Fault::EmptyKey),
         Key::Bytes(bytes) if bytes.len() > KEY_BYTES_MAX => Some(Fault::KeyTooLong),
         Key::Bytes(_) | Key::Number(_) | Key::Address(_) => None,
-    })
+    }
 }
 
-/// The positions of the charges that make up these parts.
-fn members_of(parts: &[Part], which: BucketSet) -> BucketSet {
-    let mut members = BucketSet::EMPTY;
-    for part in which.iter().filter_map(|index| parts.get(index)) {
-        part.members.iter().for_each(|position| members.insert(position));
-    }
-    members
+/// An amount, or none if it is debt.
+fn tokens(micros: i128) -> Tokens {
+    Tokens::from_micros(u64::try_from(micros.max(0)).unwrap_or(u64::MAX))
 }

@@ -1,10 +1,14 @@
 //! Where a scenario is played: a store, a clock, and a failure that says where it went wrong.
 
+mod operations;
+
 use std::fmt;
 
-use tollgate_core::{BucketSet, Burst, Cost, Limit, Moment, Rate, Span, Tokens};
+use tollgate_core::{Algorithm, BucketSet, Burst, Cost, Limit, Moment, Rate, Span, Tokens};
 
-use super::subject::{Breadth, Charge, Key, Outcome, RuleId, Subject};
+use super::action::{Action, Answer};
+use super::answer::Outcome;
+use super::subject::{Breadth, Charge, Key, RuleId, Subject};
 
 /// Where scenarios begin: 7 years after the origin, and a multiple of every number of seconds up to 20. A store that counts
 /// from the origin of time and one that counts from the rule's birth then round alike.
@@ -53,23 +57,50 @@ impl<'a> Stage<'a> {
     }
 
     /// A rule with one bucket per client.
-    pub(super) fn rule(&mut self, name: &str, limit: Limit) -> RuleId {
+    pub(super) fn rule(&mut self, name: &str, limit: impl Into<Algorithm>) -> RuleId {
         self.shared_rule(name, Breadth::Client, limit)
     }
 
     /// A rule whose buckets are shared.
-    pub(super) fn shared_rule(&mut self, name: &str, breadth: Breadth, limit: Limit) -> RuleId {
-        self.subject.rule(name, breadth, limit, self.now)
+    pub(super) fn shared_rule(
+        &mut self,
+        name: &str,
+        breadth: Breadth,
+        limit: impl Into<Algorithm>,
+    ) -> RuleId {
+        self.subject.rule(name, breadth, limit.into(), self.now)
+    }
+
+    /// A tier of a rule, unless its buckets mean nothing there.
+    pub(super) fn try_tier(&mut self, of: RuleId, name: &str, limit: impl Into<Algorithm>) -> Option<RuleId> {
+        self.subject.tier(of, name, limit.into(), self.now)
     }
 
     /// A tier of a rule.
-    pub(super) fn tier(&mut self, of: RuleId, name: &str, limit: Limit) -> RuleId {
-        self.subject.tier(of, name, limit, self.now)
+    pub(super) fn tier(
+        &mut self,
+        of: RuleId,
+        name: &str,
+        limit: impl Into<Algorithm>,
+    ) -> Result<RuleId, Mismatch> {
+        let tier = self.try_tier(of, name, limit);
+        self.compare("declare a tier", &true, &tier.is_some())?;
+        Ok(tier.unwrap_or(of))
     }
 
-    /// Changes a limit.
-    pub(super) fn set_limit(&mut self, rule: RuleId, limit: Limit) {
-        self.subject.set_limit(rule, limit, self.now);
+    /// Changes a limit; whether that was possible.
+    pub(super) fn set_limit(&mut self, rule: RuleId, limit: impl Into<Algorithm>) -> bool {
+        self.subject.set_limit(rule, limit.into(), self.now)
+    }
+
+    /// Does anything, with its whole answer.
+    pub(super) fn expect_answer(&mut self, action: &Action, expected: &Answer) -> Played {
+        self.step += 1;
+        let found = action.perform(self.subject, self.now);
+        if found.is_as_good_as(expected) {
+            return Ok(());
+        }
+        self.compare(&format!("{action:?}"), expected, &found)
     }
 
     /// One check, whatever comes of it.
@@ -134,7 +165,12 @@ impl<'a> Stage<'a> {
 
 /// A limit of whole tokens that is known to be one.
 pub(super) fn limit(rate: Rate, burst_tokens: u64) -> Limit {
-    match Limit::new(rate, Burst::tokens(burst_tokens)) {
+    sound(Limit::new(rate, Burst::tokens(burst_tokens)))
+}
+
+/// The limit, which is known to be one.
+pub(super) fn sound<L, E: fmt::Display>(limit: Result<L, E>) -> L {
+    match limit {
         Ok(limit) => limit,
         Err(error) => unreachable!("{error}"),
     }
@@ -142,12 +178,17 @@ pub(super) fn limit(rate: Rate, burst_tokens: u64) -> Limit {
 
 /// A charge to the bucket of a named client.
 pub(super) fn charge(rule: RuleId, key: &str, cost: Cost) -> Charge {
-    Charge { rule, key: Key::from(key), cost }
+    Charge { rule, key: Key::from(key), cost, left_alone: 0 }
 }
 
 /// An admit that leaves so many micro-tokens.
 pub(super) fn admit(remaining_micros: u64) -> Outcome {
-    Outcome::Admit { remaining: Tokens::from_micros(remaining_micros) }
+    admit_after(Span::ZERO, remaining_micros)
+}
+
+/// An admit that must wait before it goes ahead.
+pub(super) fn admit_after(delay: Span, remaining_micros: u64) -> Outcome {
+    Outcome::Admit { remaining: Tokens::from_micros(remaining_micros), delay }
 }
 
 /// A denial by the charges at these positions.

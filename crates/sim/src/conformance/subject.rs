@@ -6,18 +6,22 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use tollgate_core::{BucketSet, Cost, Limit, Moment, Span, Tokens};
+use tollgate_core::{Algorithm, Cost, Moment, Span, Tokens};
+
+use super::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
 
 /// A store under test. Rules are declared before they are used, and never removed.
 pub trait Subject {
     /// Declares a rule; its buckets are full. The name is new.
-    fn rule(&mut self, name: &str, breadth: Breadth, limit: Limit, now: Moment) -> RuleId;
+    fn rule(&mut self, name: &str, breadth: Breadth, limit: Algorithm, now: Moment) -> RuleId;
 
-    /// Declares another limit for the buckets of the rule `of`; see [`RuleId`]. The name is new to that rule.
-    fn tier(&mut self, of: RuleId, name: &str, limit: Limit, now: Moment) -> RuleId;
+    /// Declares another limit for the buckets of the rule `of`; see [`RuleId`]. The name is new to that rule. `None`, and no
+    /// number is used up, if the rule's buckets mean nothing under that limit.
+    fn tier(&mut self, of: RuleId, name: &str, limit: Algorithm, now: Moment) -> Option<RuleId>;
 
-    /// Changes the limit of a rule or tier from `now` on (A9).
-    fn set_limit(&mut self, rule: RuleId, limit: Limit, now: Moment);
+    /// Changes the limit of a rule or tier from `now` on (A9). Whether its buckets mean something under the new one: the
+    /// algorithm is the same, the length of a sliding window and the timeout of places are. If not, nothing changes.
+    fn set_limit(&mut self, rule: RuleId, limit: Algorithm, now: Moment) -> bool;
 
     /// One check of one bucket.
     fn check(&mut self, charge: &Charge, now: Moment) -> Outcome;
@@ -30,6 +34,45 @@ pub trait Subject {
 
     /// What [`Subject::check`] would be told. Spends nothing.
     fn peek(&mut self, charge: &Charge, now: Moment) -> Outcome;
+
+    /// [`Subject::check_all`], but a retry of an admitted one with the same idempotency key within `lifetime` of its
+    /// admission is told the same and costs nothing (A12).
+    fn check_once(&mut self, key: &Key, lifetime: Span, charges: &[Charge], now: Moment) -> Outcome;
+
+    /// One check of several buckets, all or nothing, which holds the places that it takes under a ticket that is new.
+    fn enter(&mut self, ticket: Ticket, charges: &[Charge], now: Moment) -> Outcome;
+
+    /// Gives back the places of a ticket that was admitted and has not been given back.
+    fn leave(&mut self, ticket: Ticket, now: Moment) -> Left;
+
+    /// Charges estimates, all or nothing, to be settled under a ticket that is new, before `timeout` is over (A11).
+    fn reserve(
+        &mut self,
+        ticket: Ticket,
+        charges: &[Charge],
+        timeout: Span,
+        now: Moment,
+    ) -> Result<(), Outcome>;
+
+    /// Settles a reservation.
+    fn settle(
+        &mut self,
+        ticket: Ticket,
+        settlement: &Settlement,
+        now: Moment,
+    ) -> Result<Settled, SettleFault>;
+
+    /// Gives back what a charge has cost, at most until the bucket is full (A11).
+    fn refund(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault>;
+
+    /// Gives so much as the charge costs, at most until the bucket is full.
+    fn grant(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault>;
+
+    /// Fills the charge's bucket and frees its places; the cost is ignored.
+    fn reset(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault>;
+
+    /// What the charge's bucket holds and the charge may spend of it; the cost is ignored.
+    fn balance(&mut self, charge: &Charge, now: Moment) -> Result<Tokens, Fault>;
 
     /// Who says what time it is. A store with a clock of its own answers [`ClockControl::OfTheStore`]; scenarios in which
     /// time must be at a certain point are then left out, and the report names them.
@@ -99,7 +142,7 @@ impl From<&str> for Key {
 }
 
 /// What a check asks of one bucket.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Charge {
     /// The rule, or the tier.
     pub rule: RuleId,
@@ -107,59 +150,25 @@ pub struct Charge {
     pub key: Key,
     /// How much.
     pub cost: Cost,
+    /// What the bucket must still hold afterwards, in percent of a full one (rounded down to a hundredth of it, in
+    /// micro-tokens): kept for checks of higher priority. Below 100.
+    pub left_alone: u8,
 }
 
-/// The answer to a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Every bucket was charged.
-    Admit {
-        /// What is left in the one that has least left.
-        remaining: Tokens,
-    },
-    /// Not now, and nothing was charged.
-    Deny {
-        /// The longest of the waits.
-        wait: Span,
-        /// What is held by the denying bucket that holds least.
-        remaining: Tokens,
-        /// The positions of all charges whose buckets denied.
-        denied: BucketSet,
-    },
-    /// Not ever, and nothing was charged.
-    Never {
-        /// The positions of all charges whose buckets are too small.
-        denied: BucketSet,
-    },
-    /// The store had no room for another bucket. No scenario expects it: the suite needs room for 1,000 keys.
-    Crowded,
-    /// The check itself is at fault; nothing was charged.
-    Invalid(Fault),
-}
+/// A name for a reservation, or for places that are held. The suite gives each once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub usize);
 
-/// What is wrong with a check. Of several faults the one of the first charge is told, its cost before its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// A key without bytes.
-    EmptyKey,
-    /// A key above [`KEY_BYTES_MAX`].
-    KeyTooLong,
-    /// A cost of nothing.
-    ZeroCost,
-    /// A check of no buckets.
-    NoCharges,
-    /// A check of more than [`tollgate_core::CHARGES_MAX`].
-    TooManyCharges,
-    /// One bucket under two tiers in one check.
-    TierConflict,
+/// How a reservation is settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// Every charge at this cost; all estimates are the same.
+    Commit(Cost),
+    /// Each charge at its own cost, in their order.
+    CommitEach(Vec<Cost>),
+    /// Nothing was done.
+    Cancel,
 }
 
 /// Longest key that a store must take, and longest that it may.
 pub const KEY_BYTES_MAX: usize = 512;
-
-impl Outcome {
-    /// Whether the buckets were charged.
-    pub fn is_admitted(&self) -> bool {
-        matches!(self, Outcome::Admit { .. })
-    }
-}

@@ -2,31 +2,34 @@
 //!
 //! There is no telling who finds room, so nothing is compared; all that was admitted goes to the history checker.
 
+mod promises;
+
 use std::collections::BTreeMap;
 
-use tollgate::{Algorithm, Clock, Crowding, Limiter, Rule};
-use tollgate_core::{Cost, Limit, Moment, Span};
+use tollgate::{Algorithm, Clock, Crowding, Limiter};
+use tollgate_core::{Moment, Span, Tokens};
 
-use super::{Decoder, OPERATIONS_MAX, Operation};
+use self::promises::{Places, promise_of, tame, time_to_full};
+use super::{Decoder, OPERATIONS_MAX, Operation, Scope};
 use crate::checker::{Promise, judge_each};
-use crate::conformance::{Charge, Key, START};
+use crate::conformance::{Action, Answer, Breadth, Charge, Key, Outcome, START, Settlement, Subject, Ticket};
 use crate::history::Event;
+use crate::memory_subject::MemorySubject;
 
 /// Rules that an input may declare.
 const RULES_MAX: usize = 4;
-/// Numbered keys, so few that each returns.
-const KEYS: u64 = 40;
-/// Buckets that one check may touch.
-const CHARGES: usize = 4;
 
 /// A small limiter, and all that it admitted.
 struct Small {
-    limiter: Limiter,
-    clock: Clock,
-    rules: Vec<(Rule, Promise)>,
+    subject: MemorySubject,
+    /// Each rule's limit, and what it promises.
+    rules: Vec<(Algorithm, Promise)>,
     /// Buckets by number, for the history.
     buckets: BTreeMap<(usize, Key), u64>,
     events: Vec<Event>,
+    /// The one charge of each reservation, and when it was made.
+    reserved: BTreeMap<Ticket, (Charge, Moment)>,
+    places: Places,
     now: Moment,
 }
 
@@ -34,55 +37,48 @@ pub(super) fn run(decoder: &mut Decoder<'_>) {
     let crowding =
         [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(decoder.byte() % 3)];
     let keys = 1 + usize::from(decoder.byte() % 24);
-    let Ok(limit) = decoder.limit() else { return };
-    let clock = Clock::manual(START);
-    let settings = Limiter::builder().keys_max(keys).crowding(crowding).clock(clock.clone());
-    let Ok(limiter) = settings.build(limit) else { return };
-    let rules = vec![(limiter.default_rule().clone(), Promise::of(limit))];
-    let (buckets, events) = (BTreeMap::new(), Vec::new());
-    let mut small = Small { limiter, clock, rules, buckets, events, now: START };
+    let Ok(limit) = decoder.algorithm() else { return };
+    let settings = Limiter::builder().keys_max(keys).crowding(crowding).clock(Clock::manual(START));
+    let Ok(subject) = MemorySubject::new(settings) else { return };
+    let mut small = Small {
+        subject,
+        rules: Vec::new(),
+        buckets: BTreeMap::new(),
+        events: Vec::new(),
+        reserved: BTreeMap::new(),
+        places: Places::default(),
+        now: START,
+    };
+    small.declare(limit);
+    let mut scope = Scope::of(1);
     for _ in 0..OPERATIONS_MAX {
-        let Some(operation) = decoder.operation(small.rules.len()) else { break };
-        small.apply(operation);
+        let Some(operation) = decoder.operation(&mut scope) else { break };
+        small.apply(operation, &mut scope);
+        scope.rules = small.rules.len();
     }
     small.judge(crowding);
 }
 
 impl Small {
+    fn declare(&mut self, limit: Algorithm) {
+        self.subject.rule(&self.rules.len().to_string(), Breadth::Client, limit, self.now);
+        self.rules.push((limit, promise_of(limit)));
+    }
+
     /// Time only goes forward and there are no tiers: what a bucket was promised must be plain.
-    fn apply(&mut self, operation: Operation) {
-        match self.tame(operation) {
-            Operation::Rule(_, Ok(limit)) if self.rules.len() < RULES_MAX => {
-                if let Ok(rule) = self.limiter.rule(&self.rules.len().to_string(), limit) {
-                    self.rules.push((rule, Promise::of(limit)));
-                }
-            }
+    fn apply(&mut self, operation: Operation, scope: &mut Scope) {
+        match operation {
+            Operation::Rule(_, Ok(limit)) if self.rules.len() < RULES_MAX => self.declare(limit),
             Operation::SetLimit(rule, Ok(limit)) => self.change(rule.0, limit),
             Operation::Forward(span) => {
-                self.now = self.now + span;
-                self.clock.set(self.now);
+                let longest = time_to_full(self.rules[0].0).as_nanos() / 4;
+                self.now = self.now + Span::from_nanos(span.as_nanos().min(longest));
             }
-            Operation::Peek(charge) => {
-                let _ = self.rules[charge.rule.0].0.peek_at(key_bytes(&charge.key), charge.cost, self.now);
-            }
-            Operation::Check(charge) => {
-                let verdict = self.limiter.check_all_at(&[self.charge(&charge)], self.now);
-                self.record(&charge, verdict.is_admitted());
-            }
-            Operation::CheckAll(charges) => {
-                let asked: Vec<tollgate::Charge> = charges.iter().map(|charge| self.charge(charge)).collect();
-                let admitted = self.limiter.check_all_at(&asked, self.now).is_admitted();
-                for charge in &charges {
-                    self.record(charge, admitted);
-                }
-            }
-            Operation::CheckEach(charges) => {
-                let asked: Vec<tollgate::Charge> = charges.iter().map(|charge| self.charge(charge)).collect();
-                let mut verdicts = Vec::new();
-                self.limiter.check_each_at(&asked, self.now, &mut verdicts);
-                for (charge, verdict) in charges.iter().zip(&verdicts) {
-                    self.record(charge, verdict.is_admitted());
-                }
+            Operation::Do(action) => {
+                let action = tame(action, |rule| self.rules[rule.0].0);
+                let answer = action.perform(&mut self.subject, self.now);
+                scope.note(&action, &answer);
+                self.record(&action, &answer);
             }
             Operation::Rule(..)
             | Operation::Tier(..)
@@ -92,56 +88,74 @@ impl Small {
         }
     }
 
-    /// The operation in proportion: costs within the burst, few keys, pauses that fill few buckets, checks of few buckets. Otherwise
-    /// hardly an input would crowd the table.
-    fn tame(&self, operation: Operation) -> Operation {
-        let tame_charge = |charge: Charge| {
-            let burst = self.rules[charge.rule.0].0.limit().full().as_micros();
-            let key = match charge.key {
-                Key::Number(number) => Key::Number(number % KEYS),
-                other => other,
-            };
-            Charge { cost: Cost::micros(1 + charge.cost.as_micros() % burst), key, rule: charge.rule }
-        };
-        match operation {
-            Operation::Forward(span) => {
-                let Algorithm::TokenBucket(limit) = self.rules[0].0.limit() else {
-                    return Operation::Forward(span);
-                };
-                let longest = limit.time_to_full().as_nanos() / 4;
-                Operation::Forward(Span::from_nanos(span.as_nanos().min(longest)))
-            }
-            Operation::Check(charge) => Operation::Check(tame_charge(charge)),
-            Operation::CheckAll(charges) => {
-                Operation::CheckAll(charges.into_iter().take(CHARGES).map(tame_charge).collect())
-            }
-            Operation::CheckEach(charges) => {
-                Operation::CheckEach(charges.into_iter().map(tame_charge).collect())
-            }
-            other => other,
+    /// Only of token buckets: what others promise across a change is less plain.
+    fn change(&mut self, rule: usize, limit: Algorithm) {
+        if let ((Algorithm::TokenBucket(_), promise), Algorithm::TokenBucket(changed)) =
+            (&mut self.rules[rule], limit)
+        {
+            self.subject.set_limit(crate::conformance::RuleId(rule), limit, self.now);
+            *promise = promise.clone().then(self.now, changed);
+            self.rules[rule].0 = limit;
         }
     }
 
-    fn change(&mut self, rule: usize, limit: Limit) {
-        let (rule, promise) = &mut self.rules[rule];
-        rule.set_limit_at(limit, self.now).expect("both are token buckets");
-        *promise = promise.clone().then(self.now, limit);
+    fn record(&mut self, action: &Action, answer: &Answer) {
+        match (action, answer) {
+            (Action::CheckEach(charges), Answer::Each(outcomes)) => {
+                for (charge, outcome) in charges.iter().zip(outcomes) {
+                    self.spent(charge, outcome.is_admitted());
+                }
+            }
+            (Action::Enter(ticket, charges), Answer::Outcome(Outcome::Admit { .. })) => {
+                self.places.enter(*ticket, charges, |rule| self.rules[rule.0].0, self.now);
+                charges.iter().for_each(|charge| self.spent(charge, true));
+            }
+            (Action::Leave(ticket), _) => self.places.leave(*ticket),
+            (Action::Reserve(ticket, charges, _), Answer::Reserved(Ok(()))) => {
+                charges.iter().for_each(|charge| self.spent(charge, true));
+                self.reserved.insert(*ticket, (charges[0].clone(), self.now));
+            }
+            (Action::Settle(ticket, _), Answer::Settled(Ok(settled))) => {
+                if let Some((charge, _)) = self.reserved.remove(ticket) {
+                    self.given(&charge, settled.returned);
+                }
+            }
+            (Action::Refund(charge) | Action::Grant(charge) | Action::Reset(charge), answer) => {
+                if let Answer::Given(Ok(given)) = answer {
+                    self.given(charge, given.given);
+                    self.places.reset(charge, action);
+                }
+            }
+            (Action::Check(_) | Action::CheckAll(_), Answer::Outcome(outcome)) => {
+                action.charges().iter().for_each(|charge| self.spent(charge, outcome.is_admitted()));
+            }
+            _ => {}
+        }
     }
 
-    fn charge(&self, charge: &Charge) -> tollgate::Charge {
-        self.rules[charge.rule.0].0.charge_n(key_bytes(&charge.key), charge.cost)
+    fn spent(&mut self, charge: &Charge, admitted: bool) {
+        let cost = i64::try_from(charge.cost.as_micros()).unwrap_or(i64::MAX);
+        self.push(charge, cost, admitted);
     }
 
-    fn record(&mut self, charge: &Charge, admitted: bool) {
+    fn given(&mut self, charge: &Charge, given: Tokens) {
+        let cost = i64::try_from(given.as_micros()).unwrap_or(i64::MAX);
+        self.push(charge, -cost, true);
+    }
+
+    fn push(&mut self, charge: &Charge, cost: i64, admitted: bool) {
+        // Places are not spent: they are counted as they are taken.
+        if matches!(self.rules[charge.rule.0].0, Algorithm::Concurrency(_)) {
+            return;
+        }
         let next = self.buckets.len() as u64;
         let key = *self.buckets.entry((charge.rule.0, charge.key.clone())).or_insert(next);
-        let cost = i64::try_from(charge.cost.as_micros()).unwrap_or(i64::MAX);
         self.events.push(Event { key, called: self.now, answered: self.now, cost, admitted });
     }
 
     fn judge(self, crowding: Crowding) {
         // A client evicted from among strangers comes back full; that is documented and counted.
-        if crowding == Crowding::Inherit && self.limiter.stats().forgotten > 0 {
+        if crowding == Crowding::Inherit && self.subject.limiter().stats().forgotten > 0 {
             return;
         }
         let rule_of: BTreeMap<u64, usize> =
@@ -150,10 +164,10 @@ impl Small {
     }
 }
 
-/// All kinds of keys as bytes that keep them apart.
-fn key_bytes(key: &Key) -> Vec<u8> {
-    match key {
-        Key::Bytes(bytes) => bytes.clone(),
-        other => format!("{other:?}").into_bytes(),
+/// A settlement that is never above the estimate: an overrun is the one way past a limit that nobody can close.
+pub(self) fn below(settlement: Settlement) -> Settlement {
+    match settlement {
+        Settlement::Cancel | Settlement::CommitEach(_) => Settlement::Cancel,
+        Settlement::Commit(_) => Settlement::Commit(tollgate_core::Cost::micros(1)),
     }
 }

@@ -1,92 +1,167 @@
 //! A table with room for all: the limiter must answer every operation exactly as the reference does.
 
 use tollgate::{Crowding, Limiter};
-use tollgate_core::{Burst, Cost, Moment, Rate, Span};
+use tollgate_core::{Algorithm, Burst, Cost, Moment, Rate, Span};
 
-use super::{Decoder, OPERATIONS_MAX, Operation};
-use crate::conformance::{Breadth, Charge, Reference, START, Subject};
+use super::{Decoder, OPERATIONS_MAX, Operation, Scope};
+use crate::conformance::{Action, Breadth, Charge, Reference, START, Subject};
 use crate::memory_subject::MemorySubject;
 
 /// Room for 50 times as many keys as an input can name, so that none meets the crowding rule.
 const KEYS: usize = 200_000;
 /// Rules and tiers that an input may declare.
 const LIMITS_MAX: usize = 12;
+/// How far from the start time may go, where it is bounded: see [`Time::bound`].
+const BOUND: Span = Span::from_secs(2_000);
+/// How far a bounded clock may step back: less than the shortest window.
+const STEP_BACK_MAX: Span = Span::from_secs(1);
 
 pub(super) fn run(decoder: &mut Decoder<'_>) {
     let crowding =
         [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(decoder.byte() % 3)];
-    let [earliest, latest] = ends_of_time(crowding);
     let settings = Limiter::builder().keys_max(KEYS).crowding(crowding);
-    let Ok(mut subject) = MemorySubject::new(settings) else { return };
-    let (mut reference, mut limits, mut now) = (Reference::new(), 0, START);
+    let Ok(subject) = MemorySubject::new(settings) else { return };
+    let mut both =
+        Both { subject, reference: Reference::new(), scope: Scope::of(0), time: Time::new(crowding) };
+    let Ok(limit) = decoder.algorithm() else { return };
+    both.declare(Breadth::Client, limit);
     for _ in 0..OPERATIONS_MAX {
-        if limits == 0 {
-            let Ok(limit) = decoder.limit() else { return };
-            reference.rule("0", Breadth::Client, limit, now);
-            subject.rule("0", Breadth::Client, limit, now);
-            limits = 1;
-        }
-        let Some(operation) = decoder.operation(limits) else { return };
+        let Some(operation) = decoder.operation(&mut both.scope) else { return };
+        both.apply(operation);
+    }
+}
+
+/// A limiter and the reference, which are asked the same.
+struct Both {
+    subject: MemorySubject,
+    reference: Reference,
+    scope: Scope,
+    time: Time,
+}
+
+impl Both {
+    fn apply(&mut self, operation: Operation) {
         match operation {
-            Operation::Rule(breadth, Ok(limit)) if limits < LIMITS_MAX => {
+            Operation::Rule(breadth, Ok(limit)) => {
                 let breadth = [Breadth::Client, Breadth::Group, Breadth::Everyone][usize::from(breadth)];
-                let name = limits.to_string();
-                assert_eq!(
-                    subject.rule(&name, breadth, limit, now),
-                    reference.rule(&name, breadth, limit, now)
-                );
-                limits += 1;
+                self.declare(breadth, limit);
             }
-            Operation::Tier(of, Ok(limit)) if limits < LIMITS_MAX => {
-                let name = limits.to_string();
-                assert_eq!(subject.tier(of, &name, limit, now), reference.tier(of, &name, limit, now));
-                limits += 1;
+            Operation::Tier(of, Ok(limit)) if self.scope.rules < LIMITS_MAX => {
+                let (name, now) = (self.scope.rules.to_string(), self.time.now);
+                let tier = self.reference.tier(of, &name, limit, now);
+                agree(&limit, &self.subject.tier(of, &name, limit, now), &tier);
+                self.scope.rules += usize::from(tier.is_some());
             }
-            Operation::Rule(..) | Operation::Tier(..) => {}
             Operation::SetLimit(rule, Ok(limit)) => {
-                subject.set_limit(rule, limit, now);
-                reference.set_limit(rule, limit, now);
+                let now = self.time.now;
+                let changed = self.reference.set_limit(rule, limit, now);
+                agree(&limit, &self.subject.set_limit(rule, limit, now), &changed);
             }
             // Every error must be able to say what is wrong.
-            Operation::SetLimit(_, Err(error)) => assert!(!error.to_string().is_empty()),
-            Operation::Forward(span) => now = (now + span).min(latest),
-            Operation::Back(span) => now = (now - span).max(earliest),
-            Operation::Peek(charge) => {
-                agree(&charge, &subject.peek(&charge, now), &reference.peek(&charge, now));
-            }
-            Operation::Check(charge) => {
-                agree(&charge, &subject.check(&charge, now), &reference.check(&charge, now));
-            }
-            Operation::CheckAll(charges) => {
-                let charges = without_conflicts(&reference, charges);
-                agree(&charges, &subject.check_all(&charges, now), &reference.check_all(&charges, now));
-            }
-            Operation::CheckEach(charges) => {
-                agree(&charges, &subject.check_each(&charges, now), &reference.check_each(&charges, now));
-            }
+            Operation::Rule(_, Err(error))
+            | Operation::Tier(_, Err(error))
+            | Operation::SetLimit(_, Err(error)) => assert!(!error.to_string().is_empty()),
+            Operation::Tier(_, Ok(_)) => {}
+            Operation::Forward(span) => self.time.forward(span),
+            Operation::Back(span) => self.time.back(span),
+            Operation::Do(action) => self.perform(action),
             Operation::Float(bits) => read_float(f64::from_bits(bits)),
+        }
+    }
+
+    fn declare(&mut self, breadth: Breadth, limit: Algorithm) {
+        let is_simple = matches!(limit, Algorithm::TokenBucket(_));
+        if self.scope.rules == LIMITS_MAX || !is_simple && !self.time.bound() {
+            return;
+        }
+        self.time.never_back |= matches!(limit, Algorithm::SlidingLog(_));
+        let (name, now) = (self.scope.rules.to_string(), self.time.now);
+        let rule = self.reference.rule(&name, breadth, limit, now);
+        agree(&limit, &self.subject.rule(&name, breadth, limit, now), &rule);
+        self.scope.rules += 1;
+    }
+
+    fn perform(&mut self, action: Action) {
+        let is_check =
+            matches!(action, Action::Check(_) | Action::CheckAll(_) | Action::CheckEach(_) | Action::Peek(_));
+        if !is_check {
+            if !self.time.bound() {
+                return;
+            }
+            self.time.never_back = true;
+        }
+        let action = without_conflicts(&self.reference, action);
+        let expected = action.perform(&mut self.reference, self.time.now);
+        let found = action.perform(&mut self.subject, self.time.now);
+        self.scope.note(&action, &expected);
+        if !found.is_as_good_as(&expected) {
+            agree(&action, &found, &expected);
         }
     }
 }
 
-/// How far time may go. The shared overflow bucket of a rule is nobody's own and may lie idle until its meter has lapped it
-/// (2^64 micro-tokens: 5 hours at 10^9 per second). It then looks empty, and with it every newcomer.
-fn ends_of_time(crowding: Crowding) -> [Moment; 2] {
-    match crowding {
-        Crowding::SharedOverflow => [START - Span::from_secs(2_000), START + Span::from_secs(2_000)],
-        Crowding::Inherit | Crowding::DenyNew => [Moment::from_nanos(0), Moment::from_nanos(u64::MAX)],
+/// What time it is, and how far it may go.
+struct Time {
+    now: Moment,
+    latest: Moment,
+    ends: [Moment; 2],
+    is_bounded: bool,
+    /// What is kept until a moment is forgotten by the fastest clock there was: logs, reservations, verdicts.
+    never_back: bool,
+}
+
+impl Time {
+    /// The shared overflow bucket of a rule is nobody's own and may lie idle until its meter has lapped it (2^64 micro-tokens: 5
+    /// hours at 10^9 per second). It then looks empty, and with it every newcomer.
+    fn new(crowding: Crowding) -> Time {
+        let ends = match crowding {
+            Crowding::SharedOverflow => [START - BOUND, START + BOUND],
+            Crowding::Inherit | Crowding::DenyNew => [Moment::from_nanos(0), Moment::from_nanos(u64::MAX)],
+        };
+        Time { now: START, latest: START, ends, is_bounded: false, never_back: false }
+    }
+
+    /// Keeps time near the start from now on, where words that count windows do not wrap; whether it is there.
+    fn bound(&mut self) -> bool {
+        if !self.is_bounded {
+            if self.latest > START + BOUND || self.now < START - BOUND {
+                return false;
+            }
+            (self.ends, self.is_bounded) = ([START - BOUND, START + BOUND], true);
+            self.now = self.latest;
+        }
+        true
+    }
+
+    fn forward(&mut self, span: Span) {
+        self.now = (self.now + span).min(self.ends[1]);
+        self.latest = self.latest.max(self.now);
+    }
+
+    fn back(&mut self, span: Span) {
+        let earliest = if self.is_bounded { self.latest - STEP_BACK_MAX } else { self.ends[0] };
+        if !self.never_back {
+            self.now = (self.now - span).max(earliest).max(self.ends[0]);
+        }
     }
 }
 
 /// Without charges that want one bucket under two tiers: those are refused, but may leave a bucket under either tier.
-fn without_conflicts(reference: &Reference, charges: Vec<Charge>) -> Vec<Charge> {
-    let mut kept: Vec<Charge> = Vec::new();
-    for charge in charges {
-        if !kept.iter().any(|other| reference.disagree(other, &charge)) {
-            kept.push(charge);
+fn without_conflicts(reference: &Reference, mut action: Action) -> Action {
+    if let Action::CheckAll(charges)
+    | Action::CheckOnce(_, _, charges)
+    | Action::Enter(_, charges)
+    | Action::Reserve(_, charges, _) = &mut action
+    {
+        let mut kept: Vec<Charge> = Vec::new();
+        for charge in charges.drain(..) {
+            if !kept.iter().any(|other| reference.disagree(other, &charge)) {
+                kept.push(charge);
+            }
         }
+        *charges = kept;
     }
-    kept
+    action
 }
 
 #[track_caller]
