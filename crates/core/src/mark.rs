@@ -125,7 +125,9 @@ impl Level {
     /// debt that it would read as lapped.
     pub(crate) const fn adjust(self, mark: Mark, micros: i64) -> Mark {
         let balance = self.balance(mark).saturating_add(micros);
-        self.mark_of(if balance < -AHEAD_MICROS_MAX { -AHEAD_MICROS_MAX } else { balance })
+        let adjusted = self.mark_of(if balance < -AHEAD_MICROS_MAX { -AHEAD_MICROS_MAX } else { balance });
+        // A full bucket that is given anything stays as it is, and may be forgotten as soon as before.
+        if self.balance(adjusted) == self.balance(mark) { mark } else { adjusted }
     }
 
     /// How much of a charge of `cost` that left the bucket at `paid` may be given back: as much as there would be room for if

@@ -185,10 +185,14 @@ impl Meter {
     /// How long after `now` another `needed` micro-tokens will have been minted: the least wait, exact to the
     /// nanosecond. Saturates at [`Span::MAX`].
     pub fn wait_for(&self, needed: u64, now: Moment) -> Span {
+        // Also before the base, where the meter stands still.
+        if needed == 0 {
+            return Span::ZERO;
+        }
         if let Shape::Window(calendar) = self.shape {
             let windows = needed.div_ceil(self.limit.burst);
             let here = calendar.number(now.max(self.base));
-            return if windows == 0 { Span::ZERO } else { calendar.start(here + windows).since(now) };
+            return calendar.start(here + windows).since(now);
         }
         let (minted, _) = self.minted_since_base(now);
         let steps = (minted + u128::from(needed)) * u128::from(self.limit.den);
@@ -233,4 +237,18 @@ impl Meter {
 #[expect(clippy::cast_possible_truncation, reason = "counts of a meter are modulo 2^64")]
 const fn low_word(value: u128) -> u64 {
     value as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Burst, Rate};
+
+    #[test]
+    fn nothing_needs_no_wait_even_before_the_base() {
+        let limit = Limit::new(Rate::per_second(10), Burst::tokens(5)).unwrap();
+        let meter = Meter::new(limit, Moment::from_nanos(1_000), 0);
+        assert_eq!(meter.wait_for(0, Moment::from_nanos(400)), Span::ZERO);
+        assert_eq!(meter.wait_for(1, Moment::from_nanos(400)), Span::from_nanos(700));
+    }
 }
