@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasher, Hash, RandomState};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use tollgate_core::Moment;
 
-const SHARDS: usize = 64;
+use crate::memory::slot::mutant;
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
+
 /// Expired entries removed in passing by every insertion: more than one, so that they go faster than they come.
 const SWEPT_MAX: usize = 2;
 /// So many stale lines of a shard's schedule are not worth a clean-up.
@@ -77,6 +78,29 @@ impl<K: Copy + Eq + Hash + Ord, V> Expiring<K, V> {
     pub(crate) fn claim(&self, key: K, now: Moment) -> Result<Claim<'_, K, V>, Full> {
         self.place(key).make_room(now)?;
         Ok(Claim { map: self, key, filled: false })
+    }
+
+    /// Takes the entry of a key out, unless `check` says no to it while it is alive: whoever gets it is the only one.
+    pub(crate) fn take_if<E>(
+        &self,
+        key: K,
+        now: Moment,
+        check: impl FnOnce(&V) -> Result<(), E>,
+    ) -> Result<Option<Taken<V>>, E>
+    where
+        V: Clone,
+    {
+        let place = self.place(key);
+        if let Some(entry) = place.get(now) {
+            check(entry)?;
+            if mutant::is("look, then take") {
+                let seen = entry.clone();
+                drop(place);
+                self.place(key).take(now);
+                return Ok(Some(Taken::Alive(seen)));
+            }
+        }
+        Ok(place.take(now))
     }
 
     /// Locks the place of a key. Nothing else in its shard can change meanwhile.

@@ -1,51 +1,42 @@
-//! A small world for the loom proofs: the real store over fixed meters, with keys put where the test wants them.
+//! A small world for the loom proofs: the real store over fixed limits, with keys put where the test wants them.
 //!
 //! Compiled only under `--cfg loom`, where a window has two slots.
 
+mod limits;
+
 use std::cell::Cell;
 
-use tollgate_core::{Algorithm, Burst, Cost, Demand, Limit, Mark, Meter, Moment, Rate, Ruler, Start};
+use tollgate_core::{Cost, Demand, Mark, Moment, Tokens};
 
+use crate::expiring::{Expiring, Taken};
 use crate::identity::BucketId;
-use crate::memory::LimitId;
+use crate::memory::joint::Receipt;
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag};
+use crate::memory::slot::Tag;
 use crate::memory::store::{Ask, Store, When};
 use crate::memory::table::Table;
 use crate::seqlock::SeqLock;
 use crate::{Breadth, Crowding, Verdict};
+use limits::{Limits, limit_of};
 
-/// Nanoseconds in which one token is minted: a clock error, so that one tick is the least that tells clocks apart.
+/// Nanoseconds in which one token is minted: a clock error, so that one tick is the least that tells clocks apart. Also what
+/// one generation of places lasts.
 const TICK_NANOS: u64 = 100_000;
 
-/// A store in which every bucket holds one token and the rule mints one in every tick.
-pub struct World(Store<OneMeter>);
+/// A store in which every bucket holds one token and the rule mints one in every tick; `l` is a log of one token in every
+/// ten ticks, and `p` has places.
+pub struct World {
+    store: Store<Limits>,
+    /// Open reservations, as a limiter keeps them.
+    ledger: Expiring<u64, Receipt>,
+}
 
 /// A bucket: a letter, and the window it lives in.
 pub type Letter = (char, u32);
 
-struct OneMeter {
-    ruler: Ruler,
-    overflow: Slot,
-}
-
-impl MeterSource for OneMeter {
-    fn ruler(&self, _limit: LimitId) -> Ruler {
-        self.ruler
-    }
-
-    fn try_meter(&self, _limit: LimitId) -> Option<Meter> {
-        self.ruler.meter()
-    }
-
-    fn rule(&self, limit: LimitId) -> LimitId {
-        limit
-    }
-
-    fn overflow(&self, _limit: LimitId) -> &Slot {
-        &self.overflow
-    }
-}
+/// A charge that was made, to be settled or given back.
+#[derive(Clone, Copy)]
+pub struct Paid(Receipt);
 
 fn at(tick: u64) -> Moment {
     Moment::from_nanos(tick * TICK_NANOS)
@@ -53,50 +44,93 @@ fn at(tick: u64) -> Moment {
 
 fn ask((letter, window): Letter) -> Ask {
     let id = BucketId { fingerprint: u64::from(u32::from(letter)), windows: [window; 2] };
-    Ask { id, limit: LimitId::FIRST, demand: Demand::of(Cost::ONE) }
+    Ask { id, limit: limit_of(letter), demand: Demand::of(Cost::ONE) }
 }
 
 impl World {
     /// An empty world of `windows` windows, two slots each.
     pub fn new(windows: usize, crowding: Crowding) -> World {
-        crate::sync::under_loom::begin();
-        let limit = Limit::new(Rate::per_second(1_000_000_000 / TICK_NANOS), Burst::tokens(1)).unwrap();
-        let start = Start { now: Moment::from_nanos(0), offset: 77, origin: 0 };
-        let ruler = Ruler::new(Algorithm::TokenBucket(limit), start);
-        let meter = OneMeter { ruler, overflow: Slot::free() };
-        World(Store::new(Table::for_keys(windows * 2), crowding, meter, 0))
+        World::with_places(windows, crowding, 1)
     }
 
-    /// Puts a bucket into a slot of its window, last charged at `tick`.
+    /// The same with so many places in the bucket `p`.
+    pub fn with_places(windows: usize, crowding: Crowding, places: u32) -> World {
+        crate::sync::under_loom::begin();
+        let store = Store::new(Table::for_keys(windows * 2), crowding, Limits::new(places), 8);
+        World { store, ledger: Expiring::new(8) }
+    }
+
+    /// Puts a bucket into a slot of its window, last charged at `tick`; full if it has places.
     pub fn put(&self, letter: Letter, slot: usize, tick: u64) {
-        let level = self.0.meters.ruler.reading(at(tick));
-        let slot = &self.0.table.window(letter.1)[slot];
-        slot.retag(Tag::new(ask(letter).id.fingerprint, LimitId::FIRST));
-        slot.release(level.mark_of(0));
+        let ask = ask(letter);
+        let reading = self.store.meters.ruler(ask.limit).reading(at(tick));
+        let slot = &self.store.table.window(letter.1)[slot];
+        slot.retag(Tag::new(ask.id.fingerprint, ask.limit));
+        slot.release(reading.mark_of(0));
     }
 
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
-        self.0.decide(&ask(letter), When::Given(at(tick)))
+        self.store.decide(&ask(letter), When::Given(at(tick)))
     }
 
     /// One check over several buckets, given with their breadths.
     pub fn check_all(&self, letters: &[(Letter, Breadth)], tick: u64) -> Verdict {
         let asks: Vec<_> = letters.iter().map(|(letter, breadth)| (ask(*letter), *breadth)).collect();
-        self.0.charge_all::<4>(asks, When::Given(at(tick)))
+        self.store.charge_all::<4>(asks, When::Given(at(tick)))
+    }
+
+    /// One check of one bucket that may be taken back.
+    pub fn pay(&self, letter: Letter, tick: u64) -> Option<Paid> {
+        let asks = [(ask(letter), Breadth::Client)];
+        let outcome = self.store.charge_all_fully::<1>(asks, When::Given(at(tick)));
+        outcome.receipts[0].map(Paid)
+    }
+
+    /// Gives back what was paid; the places, or so many micro-tokens. What the bucket gained, in micro-tokens.
+    pub fn give_back(&self, Paid(receipt): Paid, micros: u64, tick: u64) -> u64 {
+        let given = self.store.give_back(&receipt, Tokens::from_micros(micros), When::Given(at(tick)));
+        given.given().as_micros()
+    }
+
+    /// Enters what was paid as a reservation of this number.
+    pub fn reserve(&self, number: u64, Paid(receipt): Paid, tick: u64) {
+        let claim = self.ledger.claim(number, at(tick)).expect("the ledger has room");
+        claim.fill(receipt, at(tick + 100));
+    }
+
+    /// Settles a reservation, if it is open: gives back so many micro-tokens, and says how many that were.
+    pub fn settle(&self, number: u64, micros: u64, tick: u64) -> Option<u64> {
+        match self.ledger.take_if(number, at(tick), |_| Ok::<(), ()>(())) {
+            Ok(Some(Taken::Alive(receipt))) => Some(self.give_back(Paid(receipt), micros, tick)),
+            _ => None,
+        }
     }
 
     /// In how many slots a bucket lives, and whether any slot of its window is still held.
     pub fn places(&self, letter: Letter) -> usize {
-        let slots = self.0.table.window(letter.1);
+        let slots = self.store.table.window(letter.1);
         slots.iter().filter(|slot| slot.tag().is_of(ask(letter).id.fingerprint)).count()
     }
 
     /// Whether the bucket has been charged, at `tick`. Panics if its slot is held: no check is under way.
     pub fn is_spent(&self, letter: Letter, tick: u64) -> bool {
-        let Some((slot, tag)) = self.0.table.find(ask(letter).id) else { return false };
+        self.balance(letter, tick) == 0
+    }
+
+    /// What the bucket holds, in micro-tokens; debt is negative. Panics if its slot is held: no check is under way.
+    pub fn balance(&self, letter: Letter, tick: u64) -> i64 {
+        let (ask, now) = (ask(letter), at(tick));
+        let ruler = self.store.meters.ruler(ask.limit);
+        if ruler.log().is_some() {
+            let left = self.store.peek(&Ask { demand: Demand::of(Cost::micros(0)), ..ask }, When::Given(now));
+            return left.remaining().map_or(0, |left| left.as_micros().cast_signed());
+        }
+        let Some((slot, tag)) = self.store.table.find(ask.id) else {
+            return ruler.full().as_micros().cast_signed();
+        };
         let mark: Mark = slot.mark(tag).expect("nobody holds a slot when all checks are done");
-        self.0.meters.meter.level(at(tick)).balance(mark) == 0
+        ruler.reading(now).balance(mark)
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Reservation {
 }
 
 /// What an open reservation has charged.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Open {
     receipts: Vec<Receipt>,
     log_receipts: Vec<LogReceipt>,
@@ -84,12 +84,7 @@ impl Reservation {
 
     /// Takes it out of the ledger, unless `refuse` says no: whoever does so settles it, and nobody else.
     fn close(&self, check: impl FnOnce(&Open) -> Result<(), SettleError>) -> Result<Open, SettleError> {
-        let now = self.shared.clock.now();
-        let place = self.shared.reservations.place(self.id);
-        if let Some(open) = place.get(now) {
-            check(open)?;
-        }
-        match place.take(now) {
+        match self.shared.reservations.take_if(self.id, self.shared.clock.now(), check)? {
             Some(Taken::Alive(open)) => Ok(open),
             Some(Taken::Expired) => Err(SettleError::Expired),
             None => Err(SettleError::Unknown),

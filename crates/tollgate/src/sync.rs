@@ -1,11 +1,19 @@
-//! The atomics of the memory store: the machine's, or loom's when the proofs run.
+//! The atomics and locks of the memory store: the machine's, or loom's when the proofs run.
 
 #[cfg(loom)]
 pub(crate) use self::under_loom::{Patience, released};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(loom)]
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering, fence};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Mutex, MutexGuard};
+
+/// So many parts has a map whose parts are locked one by one: more than there are threads at work at a time. One for loom,
+/// whose threads must do the same every time, wherever a hash leads.
+pub(crate) const SHARDS: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Spins before giving the processor away: the other thread may have been preempted in the middle.
 #[cfg(not(loom))]

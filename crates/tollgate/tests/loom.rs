@@ -3,6 +3,9 @@
 //! Each proof is run twice over: as it is, and with each deliberate mistake switched on, which must make it fail.
 #![cfg(loom)]
 
+#[path = "loom/settlements.rs"]
+mod settlements;
+
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
@@ -113,6 +116,15 @@ fn return_with_an_old_clock() {
 
 /// Every order of the checks gives one outcome; the race must give one of these, and leave what that order leaves.
 fn as_in_some_order(checks: &'static [&'static [(Letter, Breadth)]], put: bool) {
+    as_in_some_order_of(checks, &[U, G, H], put);
+}
+
+/// The same over other buckets than three token buckets.
+fn as_in_some_order_of(
+    checks: &'static [&'static [(Letter, Breadth)]],
+    buckets: &'static [(Letter, Breadth)],
+    put: bool,
+) {
     // loom runs the model many times; what it may answer does not change.
     let allowed = Arc::new(orders(checks));
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
@@ -127,12 +139,12 @@ fn as_in_some_order(checks: &'static [&'static [(Letter, Breadth)]], put: bool) 
         let verdicts = race(&world, checks.iter().map(|letters| all(letters, 10)).collect());
         let outcome: Vec<bool> = verdicts.iter().map(Verdict::is_admitted).collect();
         assert!(allowed.contains(&outcome), "{outcome:?} fits no order of {checks:?}");
-        for (letter, _) in [U, G, H] {
+        for (letter, _) in buckets {
             let charged = checks
                 .iter()
                 .zip(&outcome)
-                .any(|(letters, admitted)| *admitted && letters.iter().any(|(other, _)| *other == letter));
-            assert_eq!(world.is_spent(letter, 10), charged, "{letter:?} after {outcome:?}");
+                .any(|(letters, admitted)| *admitted && letters.iter().any(|(other, _)| other == letter));
+            assert_eq!(world.is_spent(*letter, 10), charged, "{letter:?} after {outcome:?}");
         }
         seen.lock().unwrap().insert(outcome);
     });

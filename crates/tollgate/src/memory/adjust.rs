@@ -7,7 +7,7 @@ use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens
 
 use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag, Unread};
+use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::sync::Patience;
 
@@ -158,7 +158,10 @@ fn move_mark(slot: &Slot, tag: Tag, reading: &Reading, next: impl Fn(Mark) -> Ma
         match slot.mark(tag) {
             Ok(mark) => {
                 let moved = next(mark);
-                if moved == mark || slot.swap(mark, moved) {
+                if mutant::is("blind") {
+                    slot.release(moved);
+                }
+                if moved == mark || mutant::is("blind") || slot.swap(mark, moved) {
                     return Some(Adjusted { before: reading.balance(mark), after: reading.balance(moved) });
                 }
             }

@@ -5,8 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
 use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tokens};
 
@@ -15,10 +14,9 @@ use crate::memory::LimitId;
 use crate::memory::joint::LogReceipt;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
 use crate::{Cause, Verdict};
 
-/// So many shards: more than there are threads at work at a time.
-const SHARDS: usize = 64;
 /// Logs looked at in passing by every charge, to forget those that are empty by now: more than one, so that they go faster
 /// than they come.
 const SWEPT_MAX: usize = 2;
@@ -82,7 +80,7 @@ pub(crate) enum LogRefusal {
 
 impl Logs {
     pub(crate) fn new(entries_max: usize) -> Logs {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        let shards = (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect();
         Logs { shards, entries: AtomicUsize::new(0), entries_max }
     }
 
