@@ -10,7 +10,8 @@ use crate::{CheckError, Key, Limiter};
 /// What was given to a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {
-    /// How much the bucket gained: less than asked for where it became full.
+    /// How much the bucket gained: less than asked for where it became full, or where it would be fuller than its neighbours in a
+    /// crowded table (see [`crate::Crowding::Inherit`]).
     pub given: Tokens,
     /// What it holds now; none if it is still in debt.
     pub balance: Tokens,

@@ -271,3 +271,26 @@ fn several_roomless_clients_of_one_check_pay_from_the_one_shared_bucket() {
     let admitted = (0..10).filter(|_| limiter.check_all(&three).is_admitted()).count() as u64;
     assert!(admitted <= left / 3, "{admitted} checks of 3 from {left} tokens");
 }
+
+/// Whoever is displaced comes back no fuller than who stayed: so nobody who stays may be given more than that.
+#[test]
+fn a_gift_to_one_makes_nobody_else_richer() {
+    let (limiter, clock) = tiny(Crowding::Inherit, per_second(1, 10));
+    let rule = limiter.default_rule();
+    let (mut spent, mut given) = (vec![0; CLIENTS as usize], vec![0; CLIENTS as usize]);
+    for round in 0..4 {
+        for client in 0..CLIENTS {
+            spent[client as usize] += drain(&limiter, client);
+            let gift =
+                if client % 2 == 0 { rule.reset(client) } else { rule.refund(client, Cost::tokens(5)) };
+            given[client as usize] += gift.unwrap().given.as_micros();
+        }
+        for (spent, given) in spent.iter().zip(&given) {
+            assert!(
+                *spent * 1_000_000 <= 10_000_000 + round * 1_000_000 + given,
+                "{spent} spent, {given} given"
+            );
+        }
+        clock.advance(Span::from_secs(1));
+    }
+}

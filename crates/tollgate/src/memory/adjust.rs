@@ -1,14 +1,17 @@
 //! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, settlements, resets.
 //!
 //! A bucket that is not in the table is full: there is nothing to give it. Whatever is given, no bucket is ever fuller than
-//! full; whatever is taken, none goes deeper into debt than it may.
+//! full, nor in a crowded window than its neighbours; whatever is taken, none goes deeper into debt than it may.
 
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
 
+use crate::memory::gates::Held;
 use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
+use crate::memory::survey::Survey;
+use crate::memory::{Crowding, LimitId};
 use crate::sync::Patience;
 
 /// What a bucket holds before and after, in micro-tokens; negative is debt.
@@ -137,17 +140,51 @@ impl<M: MeterSource> Store<M> {
                 continue;
             };
             let limit = tag.limit().unwrap_or(ask.limit);
-            let reading = self.meters.ruler(limit).reading(now);
-            if let Some(adjusted) = move_mark(slot, tag, &reading, |mark| next(&reading, mark)) {
+            let ruler = self.meters.ruler(limit);
+            let reading = ruler.reading(now);
+            let inherits = self.crowding == Crowding::Inherit && ruler.is_inheritable();
+            // Held until the mark is moved: nobody is displaced meanwhile.
+            let gates = inherits.then(|| self.gates.hold(ask.id.windows));
+            let most = gates.as_ref().and_then(|gates| self.gift_max(gates, ask, limit, slot, now));
+            let next = |mark| no_fuller(&reading, mark, next(&reading, mark), most);
+            if let Some(adjusted) = move_mark(slot, tag, &reading, next) {
                 return adjusted;
             }
+            drop(gates);
             patience.wait();
         }
+    }
+
+    /// What the bucket in this slot may be given up to, if its window is crowded: as much as the fullest of its limit there holds.
+    /// Whoever was displaced from there comes back no fuller than that one, which must not be one that was given tokens since.
+    fn gift_max(&self, gates: &Held<'_>, ask: &Ask, limit: LimitId, slot: &Slot, now: Moment) -> Option<i64> {
+        if !gates.is_crowded(0) && !gates.is_crowded(1) {
+            return None;
+        }
+        let (survey, reading) =
+            (Survey::of(&self.table, ask.id, &self.meters, now), self.meters.ruler(limit).reading(now));
+        let windows = (0..2).filter(|which| gates.is_crowded(*which) && survey.has(*which, slot));
+        windows.filter_map(|which| survey.fullest(which, limit, reading)).min()
     }
 
     /// Puts an absent bucket into the table, uncharged; whether it may be there now.
     fn place(&self, ask: &Ask, when: When<'_>) -> bool {
         matches!(self.move_in(ask, when, Purpose::Place), MoveIn::LookAgain)
+    }
+}
+
+/// The mark that a bucket moves to, but no fuller than one that holds `most`, unless it was already.
+fn no_fuller(reading: &Reading, from: Mark, to: Mark, most: Option<i64>) -> Mark {
+    let (before, after) = (reading.balance(from), reading.balance(to));
+    match most {
+        Some(most) if after > before && after > most => {
+            if most > before {
+                reading.mark_of(most)
+            } else {
+                from
+            }
+        }
+        _ => to,
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct Store<M> {
     pub(crate) gates: Gates,
     /// The buckets whose state is not a word.
     pub(crate) logs: Logs,
-    crowding: Crowding,
+    pub(crate) crowding: Crowding,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
     /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
     reclaimed_at: AtomicU64,
