@@ -55,11 +55,8 @@ pub(super) fn a_place_needs_somebody_to_give_it_back(stage: &mut Stage<'_>) -> P
     stage.expect_once("retry", std::slice::from_ref(&one), refused)?;
     stage.expect_peek(&one, admit(0))?;
     let faulty = Charge { cost: Cost::micros(0), ..one };
-    for outcome in [Outcome::Invalid(Fault::ZeroCost)] {
-        stage.expect(&faulty, outcome)?;
-        stage.expect_all(std::slice::from_ref(&faulty), outcome)?;
-    }
-    Ok(())
+    stage.expect(&faulty, Outcome::Invalid(Fault::ZeroCost))?;
+    stage.expect_all(&[faulty], Outcome::Invalid(Fault::ZeroCost))
 }
 
 /// Places are whole, also those that must be left alone.

@@ -13,12 +13,12 @@ mod promised;
 
 use std::collections::BTreeMap;
 
-use tollgate_core::{Algorithm, BucketSet, CHARGES_MAX, Cost, Moment, Span, Tokens};
+use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Moment, Span, Tokens};
 
 use self::law::{Demand, Law, Made, State};
 use self::promised::Promised;
-use super::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
-use super::subject::{Breadth, Charge, KEY_BYTES_MAX, Key, RuleId, Settlement, Subject, Ticket};
+use super::answer::{Fault, Outcome};
+use super::subject::{Charge, KEY_BYTES_MAX, Key, RuleId, Ticket};
 
 /// The simplest store there is.
 #[derive(Debug, Clone, Default)]
@@ -28,8 +28,11 @@ pub struct Reference {
     held: BTreeMap<Ticket, Vec<Receipt>>,
     open: BTreeMap<Ticket, Open>,
     /// Outcomes of checks that may be retried, and until when.
-    remembered: BTreeMap<(Key, Vec<(RuleId, Key, Cost)>), (Outcome, Moment)>,
+    remembered: BTreeMap<Retry, (Outcome, Moment)>,
 }
+
+/// What makes a check a retry: the idempotency key, and what is asked.
+type Retry = (Key, Vec<(RuleId, Key, Cost)>);
 
 /// A rule or a tier.
 #[derive(Debug, Clone)]

@@ -108,11 +108,15 @@ impl Small {
             }
             (Action::Enter(ticket, charges), Answer::Outcome(Outcome::Admit { .. })) => {
                 self.places.enter(*ticket, charges, |rule| self.rules[rule.0].0, self.now);
-                charges.iter().for_each(|charge| self.spent(charge, true));
+                for charge in charges {
+                    self.spent(charge, true);
+                }
             }
             (Action::Leave(ticket), _) => self.places.leave(*ticket),
             (Action::Reserve(ticket, charges, _), Answer::Reserved(Ok(()))) => {
-                charges.iter().for_each(|charge| self.spent(charge, true));
+                for charge in charges {
+                    self.spent(charge, true);
+                }
                 self.reserved.insert(*ticket, (charges[0].clone(), self.now));
             }
             (Action::Settle(ticket, _), Answer::Settled(Ok(settled))) => {
@@ -161,13 +165,5 @@ impl Small {
         let rule_of: BTreeMap<u64, usize> =
             self.buckets.iter().map(|((rule, _), number)| (*number, *rule)).collect();
         judge_each(self.events, |key| self.rules[rule_of[&key]].1.clone()).assert_kept();
-    }
-}
-
-/// A settlement that is never above the estimate: an overrun is the one way past a limit that nobody can close.
-pub(self) fn below(settlement: Settlement) -> Settlement {
-    match settlement {
-        Settlement::Cancel | Settlement::CommitEach(_) => Settlement::Cancel,
-        Settlement::Commit(_) => Settlement::Commit(tollgate_core::Cost::micros(1)),
     }
 }

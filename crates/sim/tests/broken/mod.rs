@@ -139,8 +139,8 @@ impl Subject for Broken {
                 self.has(Defect::ChargesBeforeADenial)
                     || self.has(Defect::ChargesLogsOfDenials) && self.logs.contains(&charge.rule)
             };
-            let charged: Vec<Charge> = charges.iter().filter(is_charged).cloned().collect();
-            self.inner.check_each(&charged, now);
+            let wrongly: Vec<Charge> = charges.iter().filter(is_charged).cloned().collect();
+            self.inner.check_each(&wrongly, now);
         }
         self.said(outcome)
     }

@@ -3,7 +3,8 @@
 use tollgate_core::{Cost, Moment, Tokens};
 
 use super::law::{Law, State};
-use super::{Bucket, BucketId, Fault, Given, Receipt, Reference, Settled, fault_of_key, tokens};
+use super::{Bucket, BucketId, Receipt, Reference, fault_of_key, tokens};
+use crate::conformance::answer::{Fault, Given, Settled};
 use crate::conformance::subject::{Charge, RuleId};
 
 impl Reference {
@@ -22,13 +23,13 @@ impl Reference {
         &mut self,
         charge: &Charge,
         now: Moment,
-        change: impl FnOnce(&dyn Law, &mut State),
+        alter: impl FnOnce(&dyn Law, &mut State),
     ) -> Given {
         let id = self.id_of(charge);
         let under = self.tier_of(&id, charge.rule);
         let (law, mut state) = (self.law(under), self.state(&id, under, now));
         let before = law.balance(&state, now);
-        change(law, &mut state);
+        alter(law, &mut state);
         let after = law.balance(&state, now);
         if self.buckets.contains_key(&id) {
             self.buckets.insert(id, Bucket { under, state });

@@ -1,6 +1,11 @@
 //! The reference as a store: every call of [`Subject`].
 
-use super::*;
+use tollgate_core::{Algorithm, Cost, Moment, Span, Tokens};
+
+use super::promised::Promised;
+use super::{LimitOfRule, Open, Reference, fault_of_key, tokens};
+use crate::conformance::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
+use crate::conformance::subject::{Breadth, Charge, Key, RuleId, Settlement, Subject, Ticket};
 
 impl Subject for Reference {
     fn rule(&mut self, _name: &str, _breadth: Breadth, limit: Algorithm, now: Moment) -> RuleId {
@@ -89,9 +94,9 @@ impl Subject for Reference {
 
     fn leave(&mut self, ticket: Ticket, now: Moment) -> Left {
         let held = self.held.remove(&ticket).unwrap_or_default();
-        let given = held.iter().map(|receipt| self.correct(receipt, 0, now).returned);
-        let in_time = given.fold(true, |so_far, given| so_far && given > Tokens::ZERO);
-        if in_time { Left::InTime } else { Left::TooLate }
+        // All of them, also when one is too late.
+        let given: Vec<Tokens> = held.iter().map(|receipt| self.correct(receipt, 0, now).returned).collect();
+        if given.contains(&Tokens::ZERO) { Left::TooLate } else { Left::InTime }
     }
 
     fn reserve(
@@ -155,13 +160,11 @@ impl Subject for Reference {
     }
 
     fn balance(&mut self, charge: &Charge, now: Moment) -> Result<Tokens, Fault> {
-        match fault_of_key(&charge.key) {
-            Some(fault) => Err(fault),
-            None => {
-                let state = self.state(&self.id_of(charge), charge.rule, now);
-                let held = self.law(charge.rule).balance(&state, now);
-                Ok(tokens(held - i128::from(self.keep(charge))))
-            }
+        if let Some(fault) = fault_of_key(&charge.key) {
+            return Err(fault);
         }
+        let state = self.state(&self.id_of(charge), charge.rule, now);
+        let held = self.law(charge.rule).balance(&state, now);
+        Ok(tokens(held - i128::from(self.keep(charge))))
     }
 }
