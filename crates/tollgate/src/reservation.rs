@@ -1,5 +1,6 @@
 //! Reserve now, settle later: an estimate is charged at once, and corrected when the true cost is known.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
@@ -136,6 +137,12 @@ impl Reservation {
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
