@@ -170,8 +170,9 @@ impl CounterMeter {
     /// The counter whose words these are, taken on trust.
     pub(crate) const fn from_words([quota, window, first_and_digits, early]: [u64; 4]) -> CounterMeter {
         // 19 digits do not fit in a word, and no sound counter has them.
-        let digits = if first_and_digits & 0xff > 18 { 18 } else { first_and_digits & 0xff } as u32;
-        let counter = SlidingCounter { quota, window, quantum: 10_u64.pow(digits) };
+        let [digits, ..] = first_and_digits.to_le_bytes();
+        let quantum = 10_u64.pow(if digits > 18 { 18 } else { digits as u32 });
+        let counter = SlidingCounter { quota, window, quantum };
         CounterMeter { counter, early, first: first_and_digits >> 8 }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
 
 use crate::expiring::{Full, Taken};
-use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::store::{Ask, When};
 use crate::reservation_id::ReservationId;
 use crate::rule::{Charge, Rule};

@@ -1,4 +1,5 @@
 //! Every algorithm behind the same doors: each keeps its own promise, alone and together with others (A10).
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 use tollgate::{
     Algorithm, Breadth, Burst, CheckError, Clock, Concurrency, Cost, FixedWindow, LeakyBucket, Limit,

@@ -1,4 +1,5 @@
 //! Refunds, grants, resets, reservations, idempotency keys, priorities, iteration: none of them mints a token.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 use tollgate::{
     Algorithm, Burst, CheckError, Clock, Concurrency, Cost, FixedWindow, Limit, Limiter, LimiterBuilder,

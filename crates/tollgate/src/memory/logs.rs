@@ -12,7 +12,7 @@ use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tok
 
 use crate::identity::BucketId;
 use crate::memory::LimitId;
-use crate::memory::joint::LogReceipt;
+use crate::memory::receipt::LogReceipt;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
 use crate::{Cause, Verdict};
