@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn a_window_holds_its_first_moment_and_not_its_last() {
         let events = vec![event(1, 0, 1, true), event(1, 10, 1, true), event(1, 19, 1, true)];
-        let busiest = |length| most_within(events.clone(), Span::from_nanos(length)).map(|found| found.admitted);
+        let busiest =
+            |length| most_within(events.clone(), Span::from_nanos(length)).map(|found| found.admitted);
         assert_eq!([1, 9, 10, 19, 20].map(busiest), [Some(1), Some(1), Some(2), Some(2), Some(3)]);
     }
 
