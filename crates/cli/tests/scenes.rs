@@ -46,6 +46,21 @@ fn every_scene_is_the_one_that_was_approved() {
 }
 
 #[test]
+fn the_guide_quotes_what_is_printed() {
+    let guide = include_str!("../../../docs/algorithms.md");
+    let page = shown(&["demo"]);
+    let quotes: Vec<_> =
+        guide.split("```text\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert_eq!(quotes.len(), 3, "one for each scene with several algorithms");
+    for quote in quotes {
+        assert!(
+            page.contains(quote),
+            "docs/algorithms.md quotes what `tollgate demo` does not print:\n{quote}"
+        );
+    }
+}
+
+#[test]
 fn without_flags_it_tells_the_whole_story_in_order() {
     let page = shown(&["demo"]);
     let titles = ["The worked example", "The double window", "The idle reward", "One burst", "Try also"];
