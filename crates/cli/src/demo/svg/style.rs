@@ -1,7 +1,7 @@
 //! How the picture looks: colours by name, for light screens and for dark ones.
 //!
-//! Every colour of a line has a contrast of at least 4.5 to 1 against its card. Lines also differ by their dashes, for whoever
-//! sees no colours.
+//! Every line has a contrast of at least 4.5 to 1 against its card, but for the broad band of what was promised, which lies
+//! behind the others. Lines also differ by their dashes, for whoever sees no colours.
 
 use super::super::figure::Hue;
 
