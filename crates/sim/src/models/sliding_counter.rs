@@ -17,10 +17,15 @@ impl CounterModel {
         CounterModel { window: u128::from(window.as_nanos()), start, charges: Vec::new() }
     }
 
-    /// Micro-tokens of a step: the least power of ten of which the quota has at most 1,048,575.
+    /// When the first window of the grid begins.
+    pub fn start(&self) -> Moment {
+        self.start
+    }
+
+    /// Micro-tokens of a step: the least power of ten of which the quota has at most 262,143.
     pub fn step_of(quota_micros: u64) -> u64 {
-        let powers = (0..=12).map(|digits| 10_u64.pow(digits));
-        powers.into_iter().find(|step| quota_micros / step <= 1_048_575).unwrap_or(u64::MAX)
+        let powers = (0..=13).map(|digits| 10_u64.pow(digits));
+        powers.into_iter().find(|step| quota_micros / step <= 262_143).unwrap_or(u64::MAX)
     }
 
     /// The number of the grid's window at `now`, and the nanoseconds of it that have passed.
@@ -72,8 +77,8 @@ mod tests {
         model.charge(-5, at(119));
         assert_eq!([model.used(at(119)), model.used(at(120))], [1, 0]);
         assert_eq!(
-            [1, 1_048_575, 1_048_576, 10_u64.pow(18)].map(CounterModel::step_of),
-            [1, 1, 10, 10_u64.pow(12)]
+            [1, 262_143, 262_144, 10_u64.pow(18)].map(CounterModel::step_of),
+            [1, 1, 10, 10_u64.pow(13)]
         );
     }
 }

@@ -53,6 +53,19 @@ impl LogModel {
         micros - left
     }
 
+    /// Gives back up to so many of the micro-tokens charged at one moment, if they still count. Returns how many.
+    pub fn give_back_of(&mut self, charged_at: Moment, micros: u64, now: Moment) -> u64 {
+        let (mut left, window) = (micros, self.window);
+        for (at, charged) in &mut self.charges {
+            if *at == charged_at && now.since(*at) < window {
+                let part = left.min(*charged);
+                *charged -= part;
+                left -= part;
+            }
+        }
+        micros - left
+    }
+
     /// Forgets what will never count again, so that long histories can be afforded.
     pub fn forget(&mut self, now: Moment) {
         let window = self.window;
