@@ -185,10 +185,13 @@ impl Meter {
     /// How long after `now` another `needed` micro-tokens will have been minted: the least wait, exact to the
     /// nanosecond. Saturates at [`Span::MAX`].
     pub fn wait_for(&self, needed: u64, now: Moment) -> Span {
+        if needed == 0 {
+            return Span::ZERO;
+        }
         if let Shape::Window(calendar) = self.shape {
             let windows = needed.div_ceil(self.limit.burst);
             let here = calendar.number(now.max(self.base));
-            return if windows == 0 { Span::ZERO } else { calendar.start(here + windows).since(now) };
+            return calendar.start(here.saturating_add(windows)).since(now);
         }
         let (minted, _) = self.minted_since_base(now);
         let steps = (minted + u128::from(needed)) * u128::from(self.limit.den);
