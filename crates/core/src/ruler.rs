@@ -5,6 +5,7 @@ use crate::calendar::{Calendar, Window};
 use crate::concurrency::PlacesMeter;
 use crate::meter::Shape;
 use crate::sliding_counter::CounterMeter;
+use crate::tokens::MICROS_PER_TOKEN;
 use crate::{
     Demand, FixedWindow, LeakyBucket, Limit, Mark, Meter, Moment, Reading, SlidingLog, Span, Tokens,
 };
@@ -84,9 +85,15 @@ impl Ruler {
         }
     }
 
-    /// Whether no amount of waiting helps: the cost, and what must be kept, are above what a full bucket holds.
+    /// Whether no amount of waiting helps: the cost, and what must be kept, are above what a full bucket holds, each rounded up
+    /// to what the algorithm counts in.
     pub const fn never_admits(&self, demand: Demand) -> bool {
-        demand.need() > self.full().as_micros()
+        let step = match self.0 {
+            Kind::Counter(counter) => counter.counter().step(),
+            Kind::Places(_) => MICROS_PER_TOKEN,
+            Kind::Meter(_) | Kind::Log(_) => 1,
+        };
+        demand.in_steps_of(step).need() > self.full().as_micros()
     }
 
     /// What a full bucket holds.

@@ -6,7 +6,12 @@
 //! ```
 //! Never admits more than `quota` within one window of the grid, nor more than `quota · (1 + d / window)` in an interval of
 //! length d that begins anywhere; so up to just under twice the quota within one length of the window, where what came before
-//! came late. A [`crate::SlidingLog`] is exact.
+//! came late. What came early counts for too long instead: just after a window that was spent at its beginning nothing is
+//! admitted, though all of it lies a window back. A [`crate::SlidingLog`] is exact.
+//!
+//! A word knows its window modulo 65,535. A bucket left alone for a multiple of so many windows looks, for up to three windows,
+//! as it was left: emptier than it is, never fuller. A word may be read by a clock up to one window behind its writer's; one
+//! further behind takes it for an old one, and the bucket for full.
 
 use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
@@ -48,7 +53,7 @@ pub(crate) struct CounterMeter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterReading {
     counter: SlidingCounter,
-    /// The number of the window at this moment.
+    /// The number of the window at this moment, modulo [`NUMBERS`].
     number: u64,
     /// Nanoseconds since it began.
     elapsed: u64,
@@ -65,7 +70,7 @@ struct Counts {
 
 impl SlidingCounter {
     /// A quota of at most 10^12 tokens per window. Costs are counted in steps of a power of ten of micro-tokens, fine enough that
-    /// the quota has more than 26,000 of them (or each is one micro-token), and rounded up.
+    /// the quota has more than 26,000 of them (or each is one micro-token), and rounded up; the quota is rounded down.
     pub const fn new(quota: Burst, window: Span) -> Result<SlidingCounter, LimitError> {
         let quota = match crate::limit::sound_burst(quota) {
             Ok(quota) => quota,
@@ -92,12 +97,23 @@ impl SlidingCounter {
         Span::from_nanos(self.window)
     }
 
+    /// What a bucket that was not used holds: the quota, rounded down to whole steps.
+    pub(crate) const fn full(&self) -> Tokens {
+        Tokens::from_micros(self.quota_count() * self.quantum)
+    }
+
+    /// Micro-tokens of one step.
+    pub(crate) const fn step(&self) -> u64 {
+        self.quantum
+    }
+
     /// The quota in counts, rounded down.
     const fn quota_count(&self) -> u64 {
         self.quota / self.quantum
     }
 
-    /// This counter with another quota, counted in the same steps; `None` if the window is another or the steps too fine.
+    /// This counter with another quota, counted in the same steps, and rounded down to them; `None` if the window is another, the
+    /// steps too fine (a quota above sixteen times the first) or too coarse (one below a step).
     const fn with_quota_of(&self, other: SlidingCounter) -> Option<SlidingCounter> {
         let stretched = SlidingCounter { quota: other.quota, window: self.window, quantum: self.quantum };
         let fits = self.window == other.window
@@ -126,8 +142,8 @@ impl CounterMeter {
     const fn at(counter: SlidingCounter, number: u64, elapsed: u64, now: Moment) -> CounterMeter {
         let into = now.as_nanos() % counter.window;
         let early = if elapsed >= into { elapsed - into } else { counter.window - into + elapsed };
-        let passed = CounterMeter { counter, early, first: 0 }.reading(now).number % NUMBERS;
-        CounterMeter { counter, early, first: (number % NUMBERS + NUMBERS - passed) % NUMBERS }
+        let passed = CounterMeter { counter, early, first: 0 }.reading(now).number;
+        CounterMeter { counter, early, first: (number + NUMBERS - passed) % NUMBERS }
     }
 
     pub(crate) const fn counter(&self) -> SlidingCounter {
@@ -149,15 +165,15 @@ impl CounterMeter {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a quotient by and a remainder of at least one nanosecond"
+        reason = "a remainder of a number below 2^16, and one of a window"
     )]
     pub(crate) const fn reading(&self, now: Moment) -> CounterReading {
         let since = now.as_nanos() as u128 + self.early as u128;
         let window = self.counter.window as u128;
-        let number = (since / window) as u64;
+        let number = since / window + self.first as u128;
         CounterReading {
             counter: self.counter,
-            number: number.wrapping_add(self.first),
+            number: (number % NUMBERS as u128) as u64,
             elapsed: (since % window) as u64,
         }
     }
@@ -192,10 +208,11 @@ impl CounterReading {
         self.word(0, 0)
     }
 
-    /// What is left of the quota, in micro-tokens, rounded down; negative is debt.
+    /// What is left of the quota, in micro-tokens, rounded down; negative is debt, which may be deeper than can be said.
     pub(crate) fn balance(&self, mark: Mark) -> i64 {
         let used = self.counts(mark).used(self.counter.window);
-        (self.counter.quota_count().cast_signed() - used.cast_signed()) * self.counter.quantum.cast_signed()
+        let left = self.counter.quota_count().cast_signed() - used.cast_signed();
+        left.saturating_mul(self.counter.quantum.cast_signed())
     }
 
     /// Whether nothing taken from the bucket still counts.
@@ -206,14 +223,14 @@ impl CounterReading {
 
     pub(crate) fn spend(&self, mark: Mark, demand: Demand) -> Spend {
         let (balance, counts) = (self.balance(mark), self.counts(mark));
-        let cost = demand.cost.as_micros().div_ceil(self.counter.quantum);
-        let left = balance - (cost * self.counter.quantum).cast_signed();
-        if left >= demand.keep.as_micros().cast_signed() {
-            let at = CounterReading { number: counts.number, ..*self };
-            let remaining = Tokens::from_micros(left.cast_unsigned() - demand.keep.as_micros());
-            return Spend::Paid { mark: at.word(counts.before, counts.here + cost), remaining };
+        let demand = demand.in_steps_of(self.counter.quantum);
+        if !demand.is_met_by(balance) {
+            return demand.short(balance);
         }
-        demand.short(balance)
+        let at = CounterReading { number: counts.number, ..*self };
+        let here = counts.here + demand.cost.as_micros() / self.counter.quantum;
+        let remaining = Tokens::from_micros(balance.cast_unsigned() - demand.need());
+        Spend::Paid { mark: at.word(counts.before, here), remaining }
     }
 
     /// The mark after `micros` are given back (negative: taken, into debt if need be) to what this window counts; never fuller
@@ -229,18 +246,13 @@ impl CounterReading {
     /// A charge of this window can be given back; one of the window before counts less and less anyway.
     pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
         let made_in = paid.word() >> NUMBER_SHIFT & NUMBERS;
-        if made_in == self.number % NUMBERS || made_in == (self.number + 1) % NUMBERS {
-            cost.as_micros()
-        } else {
-            0
-        }
+        if made_in == self.number || made_in == (self.number + 1) % NUMBERS { cost.as_micros() } else { 0 }
     }
 
     /// How long until the bucket can pay, if nobody else spends.
     pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
         let counts = self.counts(mark);
-        let need = demand.cost.as_micros().div_ceil(self.counter.quantum)
-            + demand.keep.as_micros().div_ceil(self.counter.quantum);
+        let need = demand.in_steps_of(self.counter.quantum).need() / self.counter.quantum;
         // What may still count at the time.
         let room = self.counter.quota_count().saturating_sub(need);
         let window = self.counter.window;
@@ -259,12 +271,14 @@ impl CounterReading {
     fn counts(&self, mark: Mark) -> Counts {
         let word = mark.word();
         let (before, here) = (word >> COUNT_BITS & COUNT_MAX, word & COUNT_MAX);
-        let behind = (self.number % NUMBERS + NUMBERS - (word >> NUMBER_SHIFT & NUMBERS) % NUMBERS) % NUMBERS;
+        let behind = (self.number + NUMBERS - (word >> NUMBER_SHIFT & NUMBERS) % NUMBERS) % NUMBERS;
         let (number, elapsed) = (self.number, self.elapsed);
         match behind {
             0 => Counts { number, elapsed, before, here },
             1 => Counts { number, elapsed, before: here, here: 0 },
-            ahead if ahead == NUMBERS - 1 => Counts { number: number + 1, elapsed: 0, before, here },
+            ahead if ahead == NUMBERS - 1 => {
+                Counts { number: (number + 1) % NUMBERS, elapsed: 0, before, here }
+            }
             _ => Counts { number, elapsed, before: 0, here: 0 },
         }
     }
@@ -275,7 +289,7 @@ impl CounterReading {
     }
 
     const fn word(&self, before: u64, here: u64) -> Mark {
-        Mark::from_word((self.number % NUMBERS) << NUMBER_SHIFT | before << COUNT_BITS | here)
+        Mark::from_word(self.number << NUMBER_SHIFT | before << COUNT_BITS | here)
     }
 }
 
