@@ -129,7 +129,8 @@ impl Ruler {
     }
 
     /// The ruler that continues this one under another limit from `now` on; `None` if its buckets mean nothing under that one:
-    /// another algorithm, another length of a sliding window, another timeout.
+    /// another algorithm, another length of a sliding window, another timeout, or a quota more than sixteen times that for which
+    /// a sliding counter chose its steps, or below one of them.
     pub fn change(&self, algorithm: Algorithm, now: Moment) -> Option<Ruler> {
         Some(Ruler(match (self.0, algorithm) {
             (Kind::Meter(meter), _) => {
@@ -154,12 +155,16 @@ impl Ruler {
         }
     }
 
-    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full.
+    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full. Of a
+    /// leaky bucket, a sliding window and places it is what is queued or taken that stays the same.
     pub fn carry_over(&self, mark: Mark, from: &Ruler, now: Moment) -> Mark {
-        match (self.0, from.0) {
-            (Kind::Meter(to), Kind::Meter(from)) => to.level(now).mark_of(from.level(now).balance(mark)),
-            _ => mark,
-        }
+        let (Kind::Meter(to), Kind::Meter(from)) = (self.0, from.0) else { return mark };
+        let (old, new) = (from.level(now), to.level(now));
+        let longer = match to.shape {
+            Shape::Queue { .. } => new.capacity.cast_signed() - old.capacity.cast_signed(),
+            Shape::Bucket | Shape::Window(_) => 0,
+        };
+        new.mark_of(old.balance(mark) + longer)
     }
 
     /// Whether a bucket that is not full may be forgotten to make room, because whoever takes its place can inherit what it
