@@ -152,3 +152,32 @@ fn burst_credit_is_what_the_rate_mints_in_that_time_rounded_down() {
     let cloud = Limit::with_credit(Rate::per_second(10), Span::from_secs(300)).unwrap();
     assert_eq!(cloud.burst(), Tokens::from_micros(3_000_000_000));
 }
+
+/// As documented: a word knows its window modulo 65,535, and its generation modulo 16,383.
+#[test]
+fn a_bucket_left_alone_for_a_whole_round_of_numbers_looks_as_it_was_left_and_never_fuller() {
+    let (window, all) = (Span::from_nanos(100), Demand::of(Cost::tokens(10)));
+    let counter = ruler(SlidingCounter::new(Burst::tokens(10), window).unwrap());
+    let places = ruler(Concurrency::new(10, Span::from_nanos(200)).unwrap());
+    for (ruler, round, looks_left) in [(counter, 65_535, 3), (places, 16_383, 4)] {
+        let mark = paid(&ruler, ruler.reading(NOW).full_mark(), all, NOW);
+        let idle = |windows: u64| ruler.reading(NOW + Span::from_nanos(100 * windows));
+        let wrong = (4..round + 100).filter(|windows| !idle(*windows).is_full(mark)).count();
+        assert_eq!(wrong, looks_left);
+        assert_eq!(idle(round).balance(mark), 0);
+    }
+}
+
+/// As documented: the words of both are for clocks that are apart by a window, or a generation, at the most.
+#[test]
+fn a_clock_that_is_further_behind_takes_a_word_for_an_old_one() {
+    let (later, all) = (NOW + Span::from_nanos(250), Demand::of(Cost::tokens(10)));
+    let counter = ruler(SlidingCounter::new(Burst::tokens(10), Span::from_nanos(100)).unwrap());
+    let places = ruler(Concurrency::new(10, Span::from_nanos(200)).unwrap());
+    for ruler in [counter, places] {
+        let mark = paid(&ruler, ruler.reading(later).full_mark(), all, later);
+        let seen = |back| ruler.reading(later - Span::from_nanos(back)).balance(mark);
+        assert_eq!([seen(0), seen(100), seen(150)], [0; 3]);
+        assert_eq!(seen(151), 10_000_000, "two windows behind");
+    }
+}
