@@ -131,6 +131,8 @@ fn a_raised_quota_is_room_in_this_window_and_all_there_in_the_next() {
     let (raised, tomorrow) = (old.change(day(50), NOW).unwrap(), NOW + Span::from_secs(86_400));
     assert_eq!(raised.reading(NOW).balance(mark), 3_000_000);
     assert_eq!(raised.reading(tomorrow).balance(mark), 50_000_000);
+    let raised_tomorrow = old.change(day(50), tomorrow).unwrap();
+    assert_eq!(raised_tomorrow.reading(tomorrow).balance(mark), 10_000_000, "idle since yesterday");
     let lowered = raised.change(day(2), NOW).unwrap();
     assert_eq!(lowered.reading(NOW).balance(mark), 2_000_000);
 }
