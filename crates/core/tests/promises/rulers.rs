@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tollgate_core::{Algorithm, Meter, Moment, Ruler, Span, Start};
+use tollgate_core::{Algorithm, Mark, Meter, Moment, Ruler, Span, Start};
 use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
 
 use super::any_algorithm::{any_algorithm, any_demand, any_start};
@@ -11,7 +11,7 @@ use super::bucket::Bucket;
 /// What was stored is what is read, and what was damaged is refused or is a ruler all the same.
 pub(crate) fn words_come_back(seeds: Range<u64>) {
     for_each_seed(seeds, |rng| {
-        let (ruler, now) = any_ruler(rng);
+        let (ruler, now, _) = any_ruler(rng);
         let words = ruler.words();
         assert_eq!(Ruler::from_words(words), ruler);
         assert_eq!(Ruler::try_from_words(words), Some(ruler), "a real ruler is refused");
@@ -50,11 +50,12 @@ const KIND: usize = 10;
 /// A change, a sibling and another clock keep what a bucket holds; none makes it fuller than full.
 pub(crate) fn keep_balances(seeds: Range<u64>) {
     for_each_seed(seeds, |rng| {
-        let (ruler, mut now) = any_ruler(rng);
+        let (ruler, mut now, first_mark) = any_ruler(rng);
         if ruler.log().is_some() {
             return;
         }
-        let mut bucket = Bucket { ruler, mark: ruler.reading(now).full_mark() };
+        let mark = if rng.bool() { first_mark } else { ruler.reading(now).full_mark() };
+        let mut bucket = Bucket { ruler, mark };
         for _ in 0..rng.usize(0..4) {
             bucket.check(any_demand(rng, bucket.full()), now);
         }
@@ -114,17 +115,18 @@ fn judge_transplant(rng: &mut Rng, bucket: &Bucket, now: Moment) {
     }
 }
 
-/// A ruler that was changed a few times, and the moment of the last change.
-fn any_ruler(rng: &mut Rng) -> (Ruler, Moment) {
+/// A ruler that was changed a few times, the moment of the last change, and the word of a bucket that was full at first.
+fn any_ruler(rng: &mut Rng) -> (Ruler, Moment, Mark) {
     let start = any_start(rng);
     let (mut ruler, mut now) = (Ruler::new(any_algorithm(rng), start), start.now);
+    let first_mark = ruler.reading(now).full_mark();
     for _ in 0..rng.usize(0..4) {
         now = now + Span::from_nanos(any_magnitude(rng, 1 << 58));
         if let Some(changed) = ruler.change(any_successor(rng, &ruler), now) {
             ruler = changed;
         }
     }
-    (ruler, now)
+    (ruler, now, first_mark)
 }
 
 /// A limit of the same algorithm, and if it may not change, of the same length.
