@@ -29,6 +29,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod booking;
 mod decide;
 mod decide_all;
 mod decimal;
@@ -41,6 +42,7 @@ mod stamped;
 mod time;
 mod tokens;
 
+pub use booking::{Booking, DEBT_MAX};
 pub use decide::{Decision, decide};
 pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
 pub use from_float::{FloatError, FloatFault};
