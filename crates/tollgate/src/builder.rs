@@ -17,6 +17,7 @@ use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
 use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
+use crate::waiting::Queues;
 
 /// How many keys a limiter holds unless told otherwise: 2.6 MB.
 pub const KEYS_DEFAULT: usize = 100_000;
@@ -129,6 +130,7 @@ impl LimiterBuilder {
             keys_max: self.keys_max,
             serial: random_word(),
             book: Mutex::new(book),
+            waiting: Queues::new(),
         })
     }
 }

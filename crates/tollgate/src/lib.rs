@@ -145,6 +145,7 @@ mod snapshot_file;
 mod stats;
 mod sync;
 mod verdict;
+mod waiting;
 
 #[cfg(loom)]
 pub mod proof;
@@ -161,7 +162,8 @@ pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    BucketSet, Burst, CHARGES_MAX, Cost, FloatError, FloatFault, Limit, LimitError, Moment, Rate, Span,
-    Tokens,
+    BucketSet, Burst, CHARGES_MAX, Cost, DEBT_MAX, FloatError, FloatFault, Limit, LimitError, Moment, Rate,
+    Span, Tokens,
 };
 pub use verdict::{Cause, CheckError, Verdict};
+pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

@@ -149,12 +149,14 @@ impl Rule {
     /// rate, a smaller burst clamps, a larger one is room to refill into.
     pub fn set_limit(&self, limit: Limit) {
         self.meter.change(limit, || self.shared.clock.now());
+        self.shared.waiting.limit_changed(self.limit);
     }
 
     /// Changes the limit from `now` on, which should not lie before moments that were checked already: they would be minted
     /// anew.
     pub fn set_limit_at(&self, limit: Limit, now: Moment) {
         self.meter.change(limit, || now);
+        self.shared.waiting.limit_changed(self.limit);
     }
 
     /// The limit in force.

@@ -13,6 +13,7 @@ use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
 use crate::snapshot::SavedTier;
+use crate::waiting::Queues;
 
 /// The name of the rule that every limiter has.
 pub(crate) const DEFAULT_RULE: &str = "default";
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     /// Tells this limiter's charges from another's.
     pub(crate) serial: u64,
     pub(crate) book: Mutex<Book>,
+    pub(crate) waiting: Queues,
 }
 
 /// The rules by name. Read when a rule is declared, never by a check.
@@ -68,6 +70,7 @@ impl Shared {
             self.install(id, rule, limit);
         } else if *self.store.meters.meter(id).limit() != limit {
             cell.change(limit, || self.clock.now());
+            self.waiting.limit_changed(id);
         }
         Ok(id)
     }

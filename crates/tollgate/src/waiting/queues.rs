@@ -1,0 +1,307 @@
+//! All queues of a limiter: touched only when somebody has to wait, or waits.
+//!
+//! Booking and joining happen under one lock, so a queue's order is the order in which its bucket was charged. Only the
+//! head has a timer. Whoever looks after its time has come lets all leave whose time has come, wakes them, and wakes the
+//! new head to set its timer. Wakers are called and dropped when no lock is held: they are somebody else's code.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::PoisonError;
+use std::task::Waker;
+
+use tollgate_core::{Moment, Span, Tokens};
+
+use super::error::AcquireError;
+use super::queue::{Queue, Ticket};
+use super::service::{Waiter, Wakers, serve};
+use crate::identity::BucketId;
+use crate::memory::LimitId;
+use crate::memory::booking::{Booked, Unbooked};
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::mutant;
+use crate::memory::store::{Ask, Store, When};
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// Most who may wait in one limiter at a time, over all keys.
+pub const WAITERS_MAX: u64 = 1_000_000;
+
+/// Locks that the queues are spread over.
+const SHARDS: usize = if cfg!(loom) { 1 } else { 64 };
+
+/// Everybody who waits.
+#[derive(Debug)]
+pub(crate) struct Queues {
+    shards: Box<[Mutex<Shard>]>,
+    waiters: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<AsItIs>>,
+    last_ticket: Ticket,
+}
+
+/// A bucket as the key of a map: its fingerprint is a keyed hash already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Bucket(BucketId);
+
+/// How long someone is ready to wait, and behind how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Terms {
+    pub(crate) wait_max: Span,
+    pub(crate) waiters_max: u32,
+}
+
+/// A place in a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    ticket: Ticket,
+    since: Moment,
+    wait_max: Span,
+}
+
+/// What became of someone who may have to wait.
+#[derive(Debug)]
+pub(crate) enum Turn {
+    /// It has its tokens, after so long.
+    Left(Span),
+    /// It waits here. If it is told how long, it must look again by then; in any case when it is woken.
+    Waits(Place, Option<Span>),
+}
+
+impl Queues {
+    pub(crate) fn new() -> Queues {
+        let shards = (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect();
+        Queues { shards, waiters: AtomicU64::new(0) }
+    }
+
+    /// Books the ask and joins its bucket's queue, unless the bucket pays at once or the terms cannot be met.
+    pub(crate) fn join<M: MeterSource>(
+        &self,
+        store: &Store<M>,
+        ask: &Ask,
+        terms: Terms,
+        when: When<'_>,
+        waker: &Waker,
+    ) -> Result<Turn, AcquireError> {
+        let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
+        let when = when.refreshed();
+        let Shard { queues, last_ticket } = &mut *shard;
+        let queue = queues.entry(Bucket(ask.id)).or_default();
+        self.note_left(serve(queue, store, ask.id, when, &mut wakers));
+        *last_ticket += 1;
+        let turn = self.enter(store, ask, terms, when, queue, *last_ticket, waker);
+        if queue.is_empty() {
+            queues.remove(&Bucket(ask.id));
+        }
+        wakers.wake_without(shard);
+        turn
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of `join`, with the lock held")]
+    fn enter<M: MeterSource>(
+        &self,
+        store: &Store<M>,
+        ask: &Ask,
+        terms: Terms,
+        when: When<'_>,
+        queue: &mut Queue<Waiter>,
+        ticket: Ticket,
+        waker: &Waker,
+    ) -> Result<Turn, AcquireError> {
+        let (now, Terms { wait_max, waiters_max }) = (when.moment(), terms);
+        let crowd = if queue.len() >= waiters_max as usize {
+            Some(AcquireError::QueueFull { waiters_max })
+        } else if self.waiters.fetch_add(1, Ordering::Relaxed) >= WAITERS_MAX {
+            self.note_left(1);
+            Some(AcquireError::TooManyWaiters)
+        } else {
+            None
+        };
+        // Who may not wait may still be lucky: there may be tokens by now.
+        let booked = store.book(ask, when, crowd.map_or(wait_max, |_| Span::ZERO));
+        let (Ok(Booked { mark, wait }), None) = (booked, crowd) else {
+            self.note_left(u64::from(crowd.is_none()));
+            return match (booked, crowd) {
+                (Ok(_), _) => Ok(Turn::Left(Span::ZERO)),
+                (Err(Unbooked::TooLong(_)), Some(crowd)) => Err(crowd),
+                (Err(unbooked), _) => Err(AcquireError::of(unbooked, ask, wait_max)),
+            };
+        };
+        if wait == Span::ZERO && queue.is_empty() {
+            self.note_left(1);
+            return Ok(Turn::Left(Span::ZERO));
+        }
+        let waiter = Waiter { limit: ask.limit, is_patient: wait_max == Span::MAX, waker: waker.clone() };
+        let timer = queue.is_empty().then_some(wait);
+        queue.push(ticket, mark, ask.cost, waiter);
+        Ok(Turn::Waits(Place { ticket, since: now, wait_max }, timer))
+    }
+
+    /// Whether the turn of someone who waits has come. To be asked when it is woken, and when its time is up.
+    pub(crate) fn look<M: MeterSource>(
+        &self,
+        store: &Store<M>,
+        ask: &Ask,
+        place: Place,
+        when: When<'_>,
+        waker: &Waker,
+    ) -> Result<Turn, AcquireError> {
+        let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
+        let (when, bucket) = (when.refreshed(), Bucket(ask.id));
+        let now = when.moment();
+        let waited = now.since(place.since);
+        let Some(queue) = shard.queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
+        if queue.find(place.ticket).is_none() {
+            return Ok(Turn::Left(waited));
+        }
+        wakers.leave_out(place.ticket);
+        self.note_left(serve(queue, store, ask.id, when, &mut wakers));
+        let turn = match queue.find(place.ticket) {
+            None => Ok(Turn::Left(waited)),
+            Some(mine) => {
+                let meter = store.meters.meter(ask.limit);
+                let missing = meter.level(now).lead(mine.departure).min(0).unsigned_abs();
+                let (to_go, patience) = (meter.wait_for(missing, now), place.patience_at(now));
+                if patience == Span::ZERO {
+                    Err(AcquireError::TooLong { wait: waited + to_go, wait_max: place.wait_max })
+                } else {
+                    if !mine.waiter.waker.will_wake(waker) {
+                        wakers.drop_later(std::mem::replace(&mut mine.waiter.waker, waker.clone()));
+                    }
+                    let timer = if mine.is_head { Some(to_go.min(patience)) } else { None };
+                    Ok(Turn::Waits(place, timer.or((to_go > patience).then_some(patience))))
+                }
+            }
+        };
+        if turn.is_err() {
+            self.give_up(queue, store, ask, place.ticket, when, &mut wakers);
+        }
+        if queue.is_empty() {
+            shard.queues.remove(&bucket);
+        }
+        wakers.wake_without(shard);
+        turn
+    }
+
+    /// Someone will not look again. If it was let go already, it has not noticed: its tokens go back all the same.
+    pub(crate) fn cancel<M: MeterSource>(&self, store: &Store<M>, ask: &Ask, place: Place, when: When<'_>) {
+        let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
+        let when = when.refreshed();
+        match shard.queues.get_mut(&Bucket(ask.id)) {
+            Some(queue) => {
+                self.give_up(queue, store, ask, place.ticket, when, &mut wakers);
+                if queue.is_empty() {
+                    shard.queues.remove(&Bucket(ask.id));
+                }
+            }
+            None => drop(store.give_back(ask, when)),
+        }
+        wakers.wake_without(shard);
+    }
+
+    fn give_up<M: MeterSource>(
+        &self,
+        queue: &mut Queue<Waiter>,
+        store: &Store<M>,
+        ask: &Ask,
+        ticket: Ticket,
+        when: When<'_>,
+        wakers: &mut Wakers,
+    ) {
+        let was_head = queue.head().is_some_and(|head| head.ticket == ticket);
+        store.give_back(ask, when);
+        match queue.cancel(ticket) {
+            Some(waiter) => {
+                self.note_left(1);
+                wakers.drop_later(waiter.waker);
+                if !was_head || mutant::is("no wake on cancel") {
+                    return;
+                }
+            }
+            // It had left the queue, so all who are in it are behind it.
+            None => queue.forward(ask.cost.as_micros()),
+        }
+        wakers.wake_head(queue);
+    }
+
+    /// Changes a bucket by other means, with nobody joining or leaving meanwhile. `change` says how much it gave the bucket;
+    /// all who wait for it move forward by that.
+    #[allow(dead_code, reason = "for refunds and grants; so far only the tests give")]
+    pub(crate) fn while_giving(&self, id: BucketId, change: impl FnOnce() -> Tokens) -> Tokens {
+        let (mut wakers, mut shard) = (Wakers::default(), self.shard(id));
+        let given = change();
+        if let Some(queue) = shard.queues.get_mut(&Bucket(id)) {
+            queue.forward(given.as_micros());
+            wakers.wake_head(queue);
+        }
+        wakers.wake_without(shard);
+        given
+    }
+
+    /// A limit was changed: whoever set a timer by the old one must set it anew.
+    pub(crate) fn limit_changed(&self, limit: LimitId) {
+        for shard in &self.shards {
+            let (mut wakers, mut shard) = (Wakers::default(), lock(shard));
+            for queue in shard.queues.values_mut() {
+                if queue.head().is_some_and(|head| head.waiter.limit == limit) {
+                    wakers.wake_head(queue);
+                }
+                wakers.wake_impatient(queue, |waiter| waiter.limit == limit);
+            }
+            wakers.wake_without(shard);
+        }
+    }
+
+    /// How many wait now.
+    pub(crate) fn waiters(&self) -> u64 {
+        self.waiters.load(Ordering::Relaxed)
+    }
+
+    fn note_left(&self, left: u64) {
+        if left > 0 {
+            self.waiters.fetch_sub(left, Ordering::Relaxed);
+        }
+    }
+
+    fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
+        lock(&self.shards[(id.fingerprint >> 8) as usize % SHARDS])
+    }
+}
+
+impl Place {
+    /// How much longer it is ready to wait.
+    fn patience_at(&self, now: Moment) -> Span {
+        (self.since + self.wait_max).since(now)
+    }
+}
+
+impl Hash for Bucket {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.fingerprint);
+    }
+}
+
+/// Spreads the 48 bits of a fingerprint over the word: the map looks at the top and at the bottom of it.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word.rotate_left(20);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
