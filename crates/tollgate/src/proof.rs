@@ -2,6 +2,8 @@
 //!
 //! Compiled only under `--cfg loom`, where a window has two slots.
 
+pub mod waiting;
+
 use std::cell::Cell;
 
 use tollgate_core::{Burst, Cost, Limit, Mark, Meter, Moment, Rate};

@@ -16,4 +16,6 @@ pub use acquire::{Acquire, Acquired, WAITERS_DEFAULT};
 pub use error::AcquireError;
 pub(crate) use queues::Queues;
 pub use queues::WAITERS_MAX;
+#[cfg(loom)]
+pub(crate) use queues::{Place, Terms, Turn};
 pub use service::LATENESS_MAX;
