@@ -6,8 +6,10 @@
 mod gates;
 mod run;
 
+use std::sync::Arc;
+
 use self::gates::{Governor, LeakyBucket, Tollgate};
-use self::run::{Round, round};
+use self::run::{Gate, Round, round};
 use super::results::{CaseResult, Comparison, Figure, Row, Spread};
 use crate::options::Options;
 
@@ -17,7 +19,7 @@ const TASKS: u32 = 1_000;
 const ACQUIRES_FREE: u32 = 1_000;
 /// Tokens per second where all wait: the last one waits a tenth of a second.
 const WAITING_PER_SECOND: u32 = 10_000;
-const ROUNDS: u32 = 9;
+const ROUNDS: u32 = 15;
 
 /// What is acquired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,30 +45,47 @@ impl AcquireCase {
 /// Runs Tollgate and the peers in turn, round by round.
 pub(crate) fn measure(case: AcquireCase, options: &Options) -> CaseResult {
     eprintln!("core: {}", case.name());
-    let rounds = if options.quick { 1 } else { ROUNDS };
     let tasks = options.scaled(TASKS);
-    let run = |turn: u32| match (turn % 3, case) {
-        (0, AcquireCase::Free) => round(Tollgate::free(), tasks, ACQUIRES_FREE),
-        (1, AcquireCase::Free) => round(Governor::free(), tasks, ACQUIRES_FREE),
-        (_, AcquireCase::Free) => round(LeakyBucket::free(), tasks, ACQUIRES_FREE),
-        (0, AcquireCase::Waiting) => round(Tollgate::slow(WAITING_PER_SECOND), tasks, 1),
-        (1, AcquireCase::Waiting) => round(Governor::slow(WAITING_PER_SECOND), tasks, 1),
-        (_, AcquireCase::Waiting) => round(LeakyBucket::slow(WAITING_PER_SECOND), tasks, 1),
+    let done = match case {
+        AcquireCase::Free => {
+            let gates = (Tollgate::free(), Governor::free(), LeakyBucket::free());
+            in_turn(gates, options, tasks, ACQUIRES_FREE)
+        }
+        AcquireCase::Waiting => {
+            let rate = WAITING_PER_SECOND;
+            in_turn((Tollgate::slow(rate), Governor::slow(rate), LeakyBucket::slow(rate)), options, tasks, 1)
+        }
     };
-    let mut done: [Vec<Round>; 3] = Default::default();
+    let rows = ["tollgate", "governor", "leaky_bucket"].into_iter().zip(done);
+    let rows = rows.map(|(subject, rounds)| Row { subject, figure: figure(case, &rounds) }).collect();
+    CaseResult { case: case.name().to_owned(), rows, comparison: Comparison::GainOverGovernor }
+}
+
+/// The rounds of each of three limiters, which are made once and kept, as programs do.
+fn in_turn(
+    gates: (impl Gate, impl Gate, impl Gate),
+    options: &Options,
+    tasks: u32,
+    times: u32,
+) -> [Vec<Round>; 3] {
+    let gates = (Arc::new(gates.0), Arc::new(gates.1), Arc::new(gates.2));
+    let (mut done, rounds): ([Vec<Round>; 3], _) =
+        (Default::default(), if options.quick { 1 } else { ROUNDS });
     // One round to warm up; and another one begins each time, so that nobody always follows the same neighbour.
     for number in 0..=rounds {
         for turn in 0..3 {
             let who = (number + turn) % 3;
-            let round = run(who);
-            if number > 0 || rounds == 1 {
+            let round = match who {
+                0 => round(&gates.0, tasks, times),
+                1 => round(&gates.1, tasks, times),
+                _ => round(&gates.2, tasks, times),
+            };
+            if number > 0 {
                 done[who as usize].push(round);
             }
         }
     }
-    let rows = ["tollgate", "governor", "leaky_bucket"].into_iter().zip(done);
-    let rows = rows.map(|(subject, rounds)| Row { subject, figure: figure(case, &rounds) }).collect();
-    CaseResult { case: case.name().to_owned(), rows, comparison: Comparison::GainOverGovernor }
+    done
 }
 
 fn figure(case: AcquireCase, rounds: &[Round]) -> Figure {

@@ -70,6 +70,8 @@ impl Shared {
             self.install(id, rule, limit);
         } else if *self.store.meters.meter(id).limit() != limit {
             cell.change(limit, || self.clock.now());
+            // Those who wait are woken, which is their code, not ours: with no lock held.
+            drop(book);
             self.waiting.limit_changed(id);
         }
         Ok(id)

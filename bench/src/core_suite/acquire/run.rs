@@ -28,13 +28,12 @@ pub(crate) struct Round {
 }
 
 /// Has `tasks` tasks acquire `times` times each.
-pub(crate) fn round(gate: impl Gate, tasks: u32, times: u32) -> Round {
+pub(crate) fn round(gate: &Arc<impl Gate>, tasks: u32, times: u32) -> Round {
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime of one thread");
-    let gate = Arc::new(gate);
     let before = processor_time::so_far();
     let waits = runtime.block_on(async {
         let spawn = |_| {
-            let gate = Arc::clone(&gate);
+            let gate = Arc::clone(gate);
             tokio::spawn(async move {
                 let came = instant();
                 gate.acquire().await;
@@ -52,7 +51,7 @@ pub(crate) fn round(gate: impl Gate, tasks: u32, times: u32) -> Round {
         }
         waits
     });
-    Round { processor_time: processor_time::so_far() - before, acquires: tasks * times, waits }
+    Round { processor_time: processor_time::so_far().saturating_sub(before), acquires: tasks * times, waits }
 }
 
 impl Round {

@@ -2,7 +2,7 @@
 //!
 //! While a booking is not covered the bucket is in debt, so no check is admitted before whoever waits. Knows no queue.
 
-use tollgate_core::{Cost, Level, Mark, Meter, Moment, Span, Tokens};
+use tollgate_core::{Cost, Level, Mark, Meter, Moment, Span, Spend, Tokens};
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
@@ -81,6 +81,18 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
+    /// Whether the bucket is in the table and holds too little, so that there is nothing to do but to book. A quick look: what
+    /// it does not see, a check in full will.
+    pub(crate) fn is_short(&self, ask: &Ask, now: Moment) -> bool {
+        let meter = self.meters.meter(ask.limit);
+        let mark = self.find(ask).and_then(|(slot, tag)| {
+            slot.mark(tag)
+                .ok()
+                .filter(|_| tag.limit() == Some(ask.limit) && !meter.limit().never_admits(ask.cost))
+        });
+        mark.is_some_and(|mark| matches!(meter.level(now).spend(mark, ask.cost), Spend::Short { .. }))
+    }
+
     /// Gives an absent bucket a place without charging it; the overflow bucket, if that stands for it.
     fn place(&self, ask: &Ask, when: When<'_>) -> Result<Option<(&Slot, Tag)>, Unbooked> {
         // A place is taken for no cost at all: what the bucket holds does not matter to whoever will wait.
@@ -121,26 +133,33 @@ impl<M: MeterSource> Store<M> {
         given
     }
 
-    /// Makes the bucket hold no more than one whose mark under the ask's limit is `ceiling`.
+    /// Makes the bucket hold no more than one whose mark under the ask's limit is `ceiling`. If it was forgotten, it gets a
+    /// place for that, unless there is none.
     pub(crate) fn drain_to(&self, ask: &Ask, ceiling: Mark, when: When<'_>) {
         let most = self.meters.meter(ask.limit).level(when.moment()).lead(ceiling);
-        self.move_mark(ask, when, |level, mark| level.emptier(mark, level.mark_of(most)));
+        for _ in 0..PLACES_MAX {
+            let moved = self.move_mark(ask, when, |level, mark| level.emptier(mark, level.mark_of(most)));
+            if moved || !matches!(self.place(ask, when), Ok(None)) {
+                return;
+            }
+        }
     }
 
-    /// Moves the mark of a bucket, if it is in the table, under whatever limit it is there.
-    fn move_mark(&self, ask: &Ask, when: When<'_>, mut to: impl FnMut(Level, Mark) -> Mark) {
+    /// Moves the mark of a bucket, under whatever limit it is. Whether it is in the table.
+    fn move_mark(&self, ask: &Ask, when: When<'_>, mut to: impl FnMut(Level, Mark) -> Mark) -> bool {
         let patience = Patience::default();
         while let Some((slot, tag)) = self.find(ask) {
             match (slot.mark(tag), tag.limit()) {
                 (Ok(mark), Some(limit)) => {
                     let level = self.meters.meter(limit).level(when.moment());
                     if slot.swap(mark, to(level, mark)) {
-                        return;
+                        return true;
                     }
                 }
                 (Err(Unread::Locked), _) => patience.wait(),
                 (Ok(_), None) | (Err(Unread::Gone), _) => {}
             }
         }
+        false
     }
 }

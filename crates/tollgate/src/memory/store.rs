@@ -405,14 +405,6 @@ impl When<'_> {
         }
     }
 
-    /// The same, with the clock read again, if there is one.
-    pub(crate) fn refreshed(self) -> Self {
-        match self {
-            When::Given(_) => self,
-            When::Read(_, clock) => When::Read(clock.now(), clock),
-        }
-    }
-
     /// The time now: what the caller gave, or the clock read again, which by another thread's clock may be `seen` already.
     pub(crate) fn again(self, seen: Moment) -> Moment {
         match self {

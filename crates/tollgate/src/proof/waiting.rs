@@ -57,7 +57,7 @@ impl Room {
                         }
                         None => park(),
                     }
-                    turn = self.queues.look(&self.store, &self.ask(), place, self.when(), &waker);
+                    turn = self.queues.look(&self.store, &self.ask(), place, || self.when(), &waker);
                 }
             }
         }
@@ -96,11 +96,11 @@ impl Room {
 
     fn join(&self, waker: &Waker) -> Result<Turn, AcquireError> {
         let terms = Terms { wait_max: Span::MAX, waiters_max: u32::MAX };
-        self.queues.join(&self.store, &self.ask(), terms, self.when(), waker)
+        self.queues.join(&self.store, &self.ask(), terms, || self.when(), waker)
     }
 
     fn cancel(&self, place: Place) -> u64 {
-        self.queues.cancel(&self.store, &self.ask(), place, self.when());
+        self.queues.cancel(&self.store, &self.ask(), place, || self.when());
         0
     }
 

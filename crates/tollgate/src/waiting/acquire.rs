@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
-use tollgate_core::{Cost, Span};
+use tollgate_core::{Cost, Moment, Span};
 
 use super::error::AcquireError;
 use super::queues::{Place, Terms, Turn};
@@ -121,39 +121,44 @@ impl Acquire {
     /// Takes the tokens if they are there; otherwise joins the queue, or sees whether its turn has come.
     #[inline]
     pub(super) fn step(&mut self, waker: &Waker) -> Step {
-        let (Progress::New, Ok(ask)) = (self.progress, &self.ask) else { return self.step_on(waker) };
+        let (Progress::New, Ok(ask)) = (self.progress, &self.ask) else { return self.step_on(None, waker) };
         let Shared { store, clock, .. } = &*self.shared;
         // As in a check: the clock while the bucket is on its way, and the meter after the clock.
         let likely = store.table.likely(ask.id);
         let now = clock.now();
         match likely.charge(ask, store.meters.try_meter(ask.limit), now) {
             Some(_) => self.done(Ok(Span::ZERO)),
-            None => self.step_on(waker),
+            None => self.step_on(Some(now), waker),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn step_on(&mut self, waker: &Waker) -> Step {
+    fn step_on(&mut self, now: Option<Moment>, waker: &Waker) -> Step {
         let ask = match &self.ask {
             Ok(ask) => *ask,
             Err(error) => return self.done(Err(AcquireError::Invalid(*error))),
         };
         let Shared { store, clock, waiting, .. } = &*self.shared;
-        let when = When::Read(clock.now(), clock);
-        let turn = match self.progress {
+        let read = || When::Read(clock.now(), clock);
+        let turn = match (self.progress, now) {
             // Whoever polls a future that has ended is kept waiting.
-            Progress::Done => return Step::Wait(None),
-            Progress::Waiting(place) => waiting.look(store, &ask, place, when, waker),
-            Progress::New => match store.charge(&ask, when) {
-                Verdict::Deny { cause: Cause::Exceeded, .. } => {
-                    waiting.join(store, &ask, self.terms, when, waker)
+            (Progress::Done, _) => return Step::Wait(None),
+            (Progress::Waiting(place), _) => waiting.look(store, &ask, place, read, waker),
+            (Progress::New, Some(now)) if store.is_short(&ask, now) => {
+                waiting.join(store, &ask, self.terms, read, waker)
+            }
+            (Progress::New, now) => {
+                match store.charge(&ask, now.map_or_else(read, |now| When::Read(now, clock))) {
+                    Verdict::Deny { cause: Cause::Exceeded, .. } => {
+                        waiting.join(store, &ask, self.terms, read, waker)
+                    }
+                    Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
+                    Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),
+                    Verdict::Never { .. } => Err(AcquireError::Never { cost: ask.cost }),
+                    Verdict::Invalid(error) => Err(AcquireError::Invalid(error)),
                 }
-                Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
-                Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),
-                Verdict::Never { .. } => Err(AcquireError::Never { cost: ask.cost }),
-                Verdict::Invalid(error) => Err(AcquireError::Invalid(error)),
-            },
+            }
         };
         match turn {
             Ok(Turn::Waits(place, timer)) => {
@@ -183,7 +188,7 @@ impl Drop for Acquire {
     fn drop(&mut self) {
         if let (Progress::Waiting(place), Ok(ask)) = (self.progress, &self.ask) {
             let Shared { store, clock, waiting, .. } = &*self.shared;
-            waiting.cancel(store, ask, place, When::Read(clock.now(), clock));
+            waiting.cancel(store, ask, place, || When::Read(clock.now(), clock));
         }
     }
 }

@@ -133,6 +133,11 @@ impl<W> Queue<W> {
     }
 
     fn position(&self, ticket: Ticket) -> Option<usize> {
+        let ahead = ticket.checked_sub(self.entries.front()?.ticket)?;
+        // Nearly always it is the head, or has left before it.
+        if ahead == 0 {
+            return Some(0);
+        }
         self.entries.binary_search_by_key(&ticket, |entry| entry.ticket).ok()
     }
 

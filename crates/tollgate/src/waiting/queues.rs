@@ -76,16 +76,18 @@ impl Queues {
     }
 
     /// Books the ask and joins its bucket's queue, unless the bucket pays at once or the terms cannot be met.
-    pub(crate) fn join<M: MeterSource>(
+    ///
+    /// The time is asked for with the lock held, here and below, so that it does not run back along a queue.
+    pub(crate) fn join<'c, M: MeterSource>(
         &self,
         store: &Store<M>,
         ask: &Ask,
         terms: Terms,
-        when: When<'_>,
+        now: impl FnOnce() -> When<'c>,
         waker: &Waker,
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let when = when.refreshed();
+        let when = now();
         let Shard { queues, last_ticket } = &mut *shard;
         let queue = queues.entry(Bucket(ask.id)).or_default();
         self.note_left(serve(queue, store, ask.id, when, &mut wakers));
@@ -139,16 +141,16 @@ impl Queues {
     }
 
     /// Whether the turn of someone who waits has come. To be asked when it is woken, and when its time is up.
-    pub(crate) fn look<M: MeterSource>(
+    pub(crate) fn look<'c, M: MeterSource>(
         &self,
         store: &Store<M>,
         ask: &Ask,
         place: Place,
-        when: When<'_>,
+        now: impl FnOnce() -> When<'c>,
         waker: &Waker,
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let (when, bucket) = (when.refreshed(), Bucket(ask.id));
+        let (when, bucket) = (now(), Bucket(ask.id));
         let now = when.moment();
         let waited = now.since(place.since);
         let Some(queue) = shard.queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
@@ -185,9 +187,15 @@ impl Queues {
     }
 
     /// Someone will not look again. If it was let go already, it has not noticed: its tokens go back all the same.
-    pub(crate) fn cancel<M: MeterSource>(&self, store: &Store<M>, ask: &Ask, place: Place, when: When<'_>) {
+    pub(crate) fn cancel<'c, M: MeterSource>(
+        &self,
+        store: &Store<M>,
+        ask: &Ask,
+        place: Place,
+        now: impl FnOnce() -> When<'c>,
+    ) {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let when = when.refreshed();
+        let when = now();
         match shard.queues.get_mut(&Bucket(ask.id)) {
             Some(queue) => {
                 self.give_up(queue, store, ask, place.ticket, when, &mut wakers);

@@ -101,7 +101,7 @@ impl Wakers {
 
     fn wake(&mut self, ticket: Ticket, waker: Waker) {
         if self.awake == Some(ticket) {
-            self.dropped = Some(waker);
+            self.drop_later(waker);
         } else {
             self.called.push(waker);
         }
@@ -122,6 +122,7 @@ impl Wakers {
 
     /// Keeps a waker until no lock is held: dropping it may drop a task, and that task may wait here itself.
     pub(crate) fn drop_later(&mut self, waker: Waker) {
+        debug_assert!(self.dropped.is_none(), "whoever looks has one waker, and loses it once");
         self.dropped = Some(waker);
     }
 

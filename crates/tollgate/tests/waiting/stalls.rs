@@ -1,6 +1,8 @@
 //! A program that stands still for a while does not let everybody go at once when it wakes up.
 
-use crate::world::{World, millis, paused, per_second};
+use tollgate::Limiter;
+
+use crate::world::{KEY, World, millis, paused, per_second};
 
 #[test]
 fn what_ran_over_in_a_stall_is_gone_for_those_who_wait() {
@@ -33,7 +35,7 @@ fn who_comes_after_a_stall_leaves_behind_those_who_were_delayed() {
         }
         tokio::time::advance(millis(10_000).into()).await;
         let late = world.wait(4, world.acquire(1)).await;
-        assert!(!world.limiter.check("upstream").is_admitted());
+        assert!(!world.limiter.check(KEY).is_admitted());
         late.await.unwrap().unwrap();
         let log = world.log();
         assert_eq!(log.iter().map(|(label, _)| *label).collect::<Vec<_>>(), [1, 2, 3, 4]);
@@ -51,5 +53,29 @@ fn who_does_not_wait_for_ever_gives_up_when_a_stall_made_it_too_long() {
         impatient.await.unwrap().unwrap_err();
         assert!(world.elapsed() <= millis(10_001), "{}", world.elapsed());
         assert_eq!(world.limiter.waiters(), 0);
+    });
+}
+
+/// While nobody looked the bucket filled up, so another client may take its place in the table.
+#[test]
+fn a_bucket_that_was_forgotten_in_a_stall_still_owes_what_is_waited_for() {
+    paused(async || {
+        let world = World::with(Limiter::builder().keys_max(1), per_second(10, 1));
+        assert!(world.limiter.check(KEY).is_admitted());
+        for waiter in 1..=3 {
+            world.wait(waiter, world.acquire(1)).await;
+        }
+        let limiter = world.limiter.clone();
+        // No time for anybody else between the stall and those who push the bucket out.
+        let crowd = async move {
+            tokio::time::advance(millis(10_000).into()).await;
+            (0..2_000_u32).filter(|client| limiter.check(*client).is_admitted()).count()
+        };
+        assert!(crowd.await > 0);
+        let late = world.wait(4, world.acquire(1)).await;
+        assert!(!world.limiter.check(KEY).is_admitted(), "before those who wait");
+        late.await.unwrap().unwrap();
+        let log = world.log();
+        assert!(log.is_sorted() && log[3].1 >= millis(10_290), "{log:?}");
     });
 }
