@@ -1,4 +1,4 @@
-//! Charging ahead of the meter, and giving back: what those who wait do to a bucket.
+//! Charging ahead of the meter: what those who wait do to a bucket.
 //!
 //! ```text
 //!                minted      mark of the 1st     mark of the 2nd waiter
@@ -6,9 +6,12 @@
 //!                  └─── wait of 1 ──┘                    │
 //!                  └────────────── wait of 2 ────────────┘       each leaves when the meter gets there
 //! ```
+//! Whoever gives up has its cost given back, and those behind leave that much earlier. In a leaky bucket, which saves nothing
+//! up, everybody waits, and leaves when the meter gets to where the bucket stood *before* it came.
 
 use crate::limit::BURST_MICROS_MAX;
-use crate::{Cost, Level, Mark, Tokens};
+use crate::meter::Shape;
+use crate::{Cost, Demand, Level, Mark, Meter, Moment, Spend, Tokens};
 
 /// How deep in debt a booking may leave a bucket: 5·10^11 tokens. Half of how far ahead a mark may lie before it reads as
 /// one that the meter has lapped; the other half is left for clocks that step back.
@@ -17,104 +20,175 @@ pub const DEBT_MAX: Tokens = Tokens::from_micros(BURST_MICROS_MAX / 2);
 /// A charge that may lie ahead of the meter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Booking {
-    /// Where the bucket now stands, and where the meter must be before this charge is covered.
+    /// Where the bucket now stands.
     pub mark: Mark,
-    /// Micro-tokens that must be minted until then; 0 if the bucket could pay at once.
+    /// Where the meter must be before whoever booked may leave; see [`Meter::lead`].
+    pub departure: Mark,
+    /// Micro-tokens that must be minted until then; 0 if it may leave at once.
     pub missing: u64,
 }
 
+/// Why nothing can be booked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unbookable {
+    /// A leaky bucket has no room until so many micro-tokens have been minted.
+    Full {
+        /// How many.
+        missing: u64,
+    },
+    /// The debt would be above [`DEBT_MAX`].
+    TooDeep,
+}
+
+impl Meter {
+    /// Charges what is demanded, which is at most what a full bucket holds, whether the bucket at `mark` holds it or not.
+    pub fn book(&self, mark: Mark, demand: Demand, now: Moment) -> Result<Booking, Unbookable> {
+        let level = self.level(now);
+        let (mark, departure) = match self.shape {
+            Shape::Queue { least } => match level.spend_holding(mark, demand, least) {
+                Spend::Paid { mark: paid, .. } => (paid, level.mark_of(level.balance(mark))),
+                Spend::Short { missing, .. } => return Err(Unbookable::Full { missing }),
+            },
+            Shape::Bucket | Shape::Window(_) => {
+                let mark = level.into_debt(mark, demand.cost).ok_or(Unbookable::TooDeep)?;
+                (mark, moved(mark, demand.keep.as_micros()))
+            }
+        };
+        let lead = self.lead(departure, now);
+        Ok(Booking { mark, departure, missing: if lead < 0 { lead.unsigned_abs() } else { 0 } })
+    }
+
+    /// How many micro-tokens the meter is past a departure; negative if it has not reached it.
+    pub fn lead(&self, departure: Mark, now: Moment) -> i64 {
+        let level = self.level(now);
+        let ahead = level.minted.wrapping_sub(departure.word());
+        match self.shape {
+            // A queue's level is ahead of what was minted by all that it can hold.
+            Shape::Queue { .. } => ahead.wrapping_sub(level.capacity).cast_signed(),
+            Shape::Bucket | Shape::Window(_) => ahead.cast_signed(),
+        }
+    }
+
+    /// Where a bucket stood when the booking with this departure was made.
+    pub const fn mark_of_booking(&self, departure: Mark, demand: Demand) -> Mark {
+        match self.shape {
+            Shape::Queue { .. } => moved(departure, demand.cost.as_micros()),
+            Shape::Bucket | Shape::Window(_) => {
+                Mark::from_word(departure.word().wrapping_sub(demand.keep.as_micros()))
+            }
+        }
+    }
+
+    /// What a full bucket ran over with until `now` while whoever could have left at `departure` had not left.
+    pub fn spilt(&self, departure: Mark, demand: Demand, now: Moment) -> u64 {
+        let lead = self.lead(departure, now);
+        let over = match self.shape {
+            Shape::Queue { .. } => lead,
+            Shape::Bucket | Shape::Window(_) => {
+                let room = self.level(now).capacity.saturating_sub(demand.need());
+                lead.saturating_sub_unsigned(room)
+            }
+        };
+        if over > 0 { over.unsigned_abs() } else { 0 }
+    }
+}
+
 impl Level {
-    /// Charges `cost`, which is at most the burst, whether the bucket at `mark` holds it or not. `None`, and nothing to
-    /// store, if the debt would be above [`DEBT_MAX`].
-    pub const fn book(self, mark: Mark, cost: Cost) -> Option<Booking> {
+    /// The mark after `cost`, which is at most the burst, is charged; `None` if the debt would be above [`DEBT_MAX`].
+    const fn into_debt(self, mark: Mark, cost: Cost) -> Option<Mark> {
         // The cost is at most 10^18 and the balance at least −10^18, so the difference fits.
         let left = self.balance(mark) - cost.as_micros().cast_signed();
-        if left < -DEBT_MAX.as_micros().cast_signed() {
-            return None;
-        }
-        let mark = Mark::from_word(self.minted.wrapping_sub(left.cast_unsigned()));
-        // Read back, since the one word that is no mark became the next one.
-        let balance = self.balance(mark);
-        Some(Booking { mark, missing: if balance < 0 { balance.unsigned_abs() } else { 0 } })
+        if left < -DEBT_MAX.as_micros().cast_signed() { None } else { Some(self.mark_of(left)) }
     }
+}
 
-    /// Gives `amount` back to the bucket at `mark`, but makes it no fuller than full: where it now stands, and what was
-    /// really given.
-    #[must_use]
-    pub const fn give_back(self, mark: Mark, amount: Tokens) -> (Mark, Tokens) {
-        let balance = self.balance(mark);
-        // Both are within ±10^18.
-        let room = (self.capacity.cast_signed() - balance).cast_unsigned();
-        let given = if amount.as_micros() < room { amount.as_micros() } else { room };
-        (self.mark_of(balance + given.cast_signed()), Tokens::from_micros(given))
-    }
-
-    /// How many micro-tokens the meter is past `mark`; negative if it has not reached it. Unlike a balance, without the
-    /// clamp at full.
-    #[inline]
-    pub const fn lead(self, mark: Mark) -> i64 {
-        self.minted.wrapping_sub(mark.word()).cast_signed()
-    }
+const fn moved(mark: Mark, by: u64) -> Mark {
+    Mark::from_word(mark.word().wrapping_add(by))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spend;
+    use crate::{Burst, Limit, Rate, Span};
 
-    const LEVEL: Level = Level { minted: 10, capacity: 50 };
+    /// Mints a micro-token per nanosecond, and saves up 50.
+    fn bucket(shape: Shape) -> Meter {
+        let limit = Limit::new(Rate::new(1, Span::from_nanos(1_000_000)), Burst::micros(50)).unwrap();
+        Meter::shaped(limit, shape, at(0), u64::MAX - 7)
+    }
 
-    fn booked(mark: Mark, cost: u64) -> Booking {
-        LEVEL.book(mark, Cost::micros(cost)).unwrap()
+    fn at(nanos: u64) -> Moment {
+        Moment::from_nanos(nanos)
+    }
+
+    fn cost(micros: u64) -> Demand {
+        Demand::of(Cost::micros(micros))
     }
 
     #[test]
     fn a_booking_goes_into_debt_by_what_is_missing() {
-        let first = booked(LEVEL.mark_of(30), 20);
-        assert_eq!((LEVEL.balance(first.mark), first.missing), (10, 0));
-        let second = booked(first.mark, 20);
-        assert_eq!((LEVEL.balance(second.mark), second.missing), (-10, 10));
-        let third = booked(second.mark, 50);
-        assert_eq!((LEVEL.balance(third.mark), third.missing), (-60, 60));
+        let meter = bucket(Shape::Bucket);
+        let first = meter.book(meter.level(at(0)).full_mark(), cost(40), at(0)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, cost(20), at(0)).unwrap();
+        assert_eq!((second.missing, meter.level(at(0)).balance(second.mark)), (10, -10));
+        let third = meter.book(second.mark, cost(50), at(0)).unwrap();
+        assert_eq!(third.missing, 60);
+        assert_eq!([59, 60].map(|nanos| meter.lead(third.departure, at(nanos))), [-1, 0]);
+        let level = meter.level(at(60));
+        assert!(matches!(level.spend(third.mark, Cost::micros(1)), Spend::Short { missing: 1, .. }));
     }
 
     #[test]
-    fn nobody_is_admitted_past_a_booking() {
-        let mark = booked(LEVEL.mark_of(0), 5).mark;
-        assert!(matches!(LEVEL.spend(mark, Cost::micros(1)), Spend::Short { missing: 6, .. }));
-        let later = Level { minted: 15, ..LEVEL };
-        assert_eq!((LEVEL.lead(mark), later.lead(mark)), (-5, 0));
-        assert!(matches!(later.spend(mark, Cost::micros(1)), Spend::Short { missing: 1, .. }));
+    fn who_leaves_a_share_alone_waits_until_there_is_more_than_that() {
+        let meter = bucket(Shape::Bucket);
+        let keeping = Demand { keep: Tokens::from_micros(30), ..cost(20) };
+        let first = meter.book(meter.level(at(0)).full_mark(), keeping, at(0)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, keeping, at(0)).unwrap();
+        assert_eq!(second.missing, 20);
+        assert_eq!(meter.mark_of_booking(second.departure, keeping), second.mark);
     }
 
     #[test]
     fn a_debt_that_would_read_as_full_is_refused() {
-        let (debt_max, wide) = (DEBT_MAX.as_micros(), Level { minted: 10, capacity: BURST_MICROS_MAX });
-        let deepest = wide.book(wide.mark_of(0), Cost::micros(debt_max)).unwrap();
+        let limit = Limit::new(Rate::per_second(1_000_000_000), Burst::tokens(1_000_000_000_000)).unwrap();
+        let (meter, debt_max) = (Meter::new(limit, at(0), 7), DEBT_MAX.as_micros());
+        let (level, empty) = (meter.level(at(0)), meter.level(at(0)).mark_of(0));
+        let deepest = meter.book(empty, cost(debt_max), at(0)).unwrap();
         assert_eq!(deepest.missing, debt_max);
-        assert_eq!(wide.book(wide.mark_of(0), Cost::micros(debt_max + 1)), None);
-        assert_eq!(wide.book(deepest.mark, Cost::micros(1)), None);
+        assert_eq!(meter.book(empty, cost(debt_max + 1), at(0)), Err(Unbookable::TooDeep));
+        assert_eq!(meter.book(deepest.mark, cost(1), at(0)), Err(Unbookable::TooDeep));
         // Read by a clock that is behind by as much as it takes to mint the other half, it is still debt.
-        let behind = Level { minted: wide.minted.wrapping_sub(debt_max), ..wide };
+        let behind = Level { minted: level.minted.wrapping_sub(debt_max), ..level };
         assert!(behind.balance(deepest.mark) < 0);
     }
 
     #[test]
-    fn what_is_given_back_never_overfills() {
-        let mark = booked(LEVEL.mark_of(50), 20).mark;
-        let (back, given) = LEVEL.give_back(mark, Tokens::from_micros(15));
-        assert_eq!((LEVEL.balance(back), given.as_micros()), (45, 15));
-        let (back, given) = LEVEL.give_back(back, Tokens::from_micros(15));
-        assert_eq!((LEVEL.balance(back), given.as_micros()), (50, 5));
-        assert_eq!(LEVEL.give_back(back, Tokens::from_micros(u64::MAX)), (back, Tokens::ZERO));
+    fn in_a_leaky_bucket_one_leaves_after_the_other_and_nothing_is_saved_up() {
+        let meter = bucket(Shape::Queue { least: 0 });
+        let first = meter.book(meter.level(at(100)).full_mark(), cost(20), at(100)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, cost(20), at(100)).unwrap();
+        assert_eq!(second.missing, 20);
+        let third = meter.book(second.mark, cost(10), at(110)).unwrap();
+        assert_eq!(third.missing, 30, "behind what is still in the queue");
+        assert_eq!([139, 140].map(|nanos| meter.lead(third.departure, at(nanos))), [-1, 0]);
+        assert_eq!(meter.mark_of_booking(third.departure, cost(10)), third.mark);
+        assert_eq!(meter.book(third.mark, cost(11), at(110)), Err(Unbookable::Full { missing: 1 }));
     }
 
     #[test]
-    fn a_booking_given_back_leaves_no_trace() {
-        for balance in [-40, -1, 0, 1, 30, 50] {
-            let before = LEVEL.mark_of(balance);
-            let after = booked(before, 17).mark;
-            assert_eq!(LEVEL.give_back(after, Tokens::from_micros(17)), (before, Tokens::from_micros(17)));
-        }
+    fn what_a_full_bucket_runs_over_with_is_spilt() {
+        let meter = bucket(Shape::Bucket);
+        let booked = meter.book(meter.level(at(0)).mark_of(0), cost(20), at(0)).unwrap();
+        // It may leave at 20; at 50 the bucket is full, its cost included.
+        assert_eq!(
+            [20, 50, 51, 90].map(|nanos| meter.spilt(booked.departure, cost(20), at(nanos))),
+            [0, 0, 1, 40]
+        );
+        let meter = bucket(Shape::Queue { least: 0 });
+        let booked = meter.book(meter.level(at(0)).full_mark(), cost(20), at(0)).unwrap();
+        assert_eq!([0, 5].map(|nanos| meter.spilt(booked.departure, cost(20), at(nanos))), [0, 5]);
     }
 }

@@ -29,27 +29,49 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+mod algorithm;
 mod booking;
+mod calendar;
+mod concurrency;
 mod decide;
 mod decide_all;
 mod decimal;
+mod demand;
+mod fixed_window;
 mod from_float;
+mod leaky_bucket;
 mod limit;
 mod mark;
 mod meter;
 mod rate;
+mod reading;
+mod ruler;
+mod sliding_counter;
+mod sliding_log;
 mod stamped;
 mod time;
 mod tokens;
 
-pub use booking::{Booking, DEBT_MAX};
+pub use algorithm::Algorithm;
+pub use booking::{Booking, DEBT_MAX, Unbookable};
+pub use calendar::{Window, WindowError};
+pub use concurrency::{Concurrency, Generation, PLACES_MAX, PlacesReading};
 pub use decide::{Decision, decide};
 pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
+pub use demand::Demand;
+pub use fixed_window::FixedWindow;
 pub use from_float::{FloatError, FloatFault};
+pub use leaky_bucket::LeakyBucket;
 pub use limit::{Limit, LimitError};
 pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;
 pub use rate::Rate;
+pub use reading::Reading;
+pub use ruler::{Ruler, Start};
+pub use sliding_counter::{CounterReading, SlidingCounter};
+pub use sliding_log::{LOG_ENTRIES_MAX, Log, SlidingLog};
 pub use stamped::{Stamped, StampedDecision, decide_stamped};
 pub use time::{Moment, Span};
 pub use tokens::{Burst, Cost, Tokens};

@@ -32,12 +32,10 @@ pub struct Limit {
 impl Limit {
     /// Accepts the limit if it can be kept to the micro-token, whatever happens later; otherwise says what to change.
     pub const fn new(rate: Rate, burst: Burst) -> Result<Limit, LimitError> {
-        if burst.as_micros() == 0 {
-            return Err(LimitError::ZeroBurst);
-        }
-        if burst.as_micros() > BURST_MICROS_MAX as u128 {
-            return Err(LimitError::BurstTooLarge(burst));
-        }
+        let sound = match sound_burst(burst) {
+            Ok(sound) => sound,
+            Err(error) => return Err(error),
+        };
         let (num, den) = rate.lowest_terms();
         if num == 0 {
             return Err(LimitError::ZeroRate);
@@ -58,12 +56,28 @@ impl Limit {
             return Err(LimitError::TooLongToFull(rate, burst));
         }
         let inverse = if den == 1 { u64::MAX as u128 } else { (1 << 64) / den };
-        Ok(Limit {
-            num: narrow(num),
-            den: narrow(den),
-            burst: narrow(burst.as_micros()),
-            inverse: narrow(inverse),
-        })
+        Ok(Limit { num: narrow(num), den: narrow(den), burst: sound, inverse: narrow(inverse) })
+    }
+
+    /// Burst credit: a bucket that holds what `rate` mints in `credit`, so that whoever was idle that long may spend it at once.
+    /// Rounded down to the micro-token. 300 s is what cloud providers give.
+    pub const fn with_credit(rate: Rate, credit: Span) -> Result<Limit, LimitError> {
+        // Any burst will do to judge the rate by itself.
+        match Limit::new(rate, Burst::micros(1)) {
+            Ok(limit) => Limit::new(rate, Burst::micros(limit.minted_in(credit).as_micros())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A limit that stands for a quota per window: its burst is the quota, its rate is never used.
+    pub(crate) const fn of_quota(quota: u64) -> Limit {
+        Limit { num: 1, den: 1, burst: quota, inverse: u64::MAX }
+    }
+
+    /// What is minted in a span, rounded down. Saturates at 1.8·10^13 tokens, which is above every burst.
+    pub const fn minted_in(&self, span: Span) -> Tokens {
+        let micros = span.as_nanos() as u128 * self.num as u128 / self.den as u128;
+        Tokens::from_micros(if micros > u64::MAX as u128 { u64::MAX } else { narrow(micros) })
     }
 
     /// Whether the cost is above the burst, so that no amount of waiting helps.
@@ -113,6 +127,15 @@ impl Limit {
     }
 }
 
+/// Micro-tokens of a burst that can be kept: above 0, at most 10^12 tokens.
+pub(crate) const fn sound_burst(burst: Burst) -> Result<u64, LimitError> {
+    match burst.as_micros() {
+        0 => Err(LimitError::ZeroBurst),
+        micros if micros > BURST_MICROS_MAX as u128 => Err(LimitError::BurstTooLarge(burst)),
+        micros => Ok(narrow(micros)),
+    }
+}
+
 /// The low 64 bits; every caller has checked that there are no others.
 #[expect(clippy::cast_possible_truncation, reason = "the caller has compared it with a maximum below 2^64")]
 const fn narrow(value: u128) -> u64 {
@@ -145,6 +168,18 @@ pub enum LimitError {
     RateTooFine(Rate),
     /// More than 146 years from empty to full.
     TooLongToFull(Rate, Burst),
+    /// A sliding window of no length.
+    ZeroWindow,
+    /// A sliding window above 146 years.
+    WindowTooLong(Span),
+    /// No place for anyone to work.
+    ZeroPlaces,
+    /// More places than [`crate::PLACES_MAX`].
+    TooManyPlaces(u32),
+    /// Places that are lost at once.
+    ZeroTimeout,
+    /// A timeout above 146 years.
+    TimeoutTooLong(Span),
 }
 
 impl fmt::Display for LimitError {
@@ -174,6 +209,16 @@ impl fmt::Display for LimitError {
                 f,
                 "`burst` is {burst} tokens, which take more than 146 years to refill at {rate}; use a smaller burst or a higher rate"
             ),
+            Self::ZeroWindow => write!(f, "`window` is 0; use 1 ns or more"),
+            Self::WindowTooLong(window) => write!(f, "`window` is {window}; use at most 146 years"),
+            Self::ZeroPlaces => write!(f, "`places` is 0, which denies everything; use 1 or more"),
+            Self::TooManyPlaces(places) => {
+                write!(f, "`places` is {places}; use at most {}", crate::PLACES_MAX)
+            }
+            Self::ZeroTimeout => {
+                write!(f, "`timeout` is 0, so a place would be lost as soon as it is taken; use more")
+            }
+            Self::TimeoutTooLong(timeout) => write!(f, "`timeout` is {timeout}; use at most 146 years"),
         }
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::limit::BURST_MICROS_MAX;
-use crate::{Cost, Tokens};
+use crate::{Cost, Demand, Tokens};
 
 /// How far ahead of the meter a mark may lie: debt, or a clock that stepped back. Beyond it the mark can only be a very
 /// old one that the meter has lapped, and the bucket is full. 10^12 tokens, 1,000 s at the highest rate.
@@ -101,6 +101,46 @@ impl Level {
         } else {
             let held = if balance > 0 { balance.cast_unsigned() } else { 0 };
             Spend::Short { missing: left.unsigned_abs(), held: Tokens::from_micros(held) }
+        }
+    }
+
+    /// Charges what is demanded, if the bucket then still holds what must stay, and held at least `least` before. The need
+    /// is at most the burst.
+    #[inline]
+    pub(crate) const fn spend_holding(self, mark: Mark, demand: Demand, least: u64) -> Spend {
+        let (balance, keep) = (self.balance(mark), demand.keep.as_micros());
+        let need = if demand.need() > least { demand.need() } else { least }.cast_signed();
+        if balance >= need {
+            let left = balance.cast_unsigned() - demand.cost.as_micros();
+            let mark = Mark::from_word(self.minted.wrapping_sub(left));
+            return Spend::Paid { mark, remaining: Tokens::from_micros(left - keep) };
+        }
+        match demand.short(balance) {
+            Spend::Short { held, .. } => Spend::Short { missing: need.abs_diff(balance), held },
+            paid @ Spend::Paid { .. } => paid,
+        }
+    }
+
+    /// The mark after `micros` are given (negative: taken, into debt if need be). Never fuller than full, and never so deep in
+    /// debt that it would read as lapped.
+    pub(crate) const fn adjust(self, mark: Mark, micros: i64) -> Mark {
+        let balance = self.balance(mark).saturating_add(micros);
+        self.mark_of(if balance < -AHEAD_MICROS_MAX { -AHEAD_MICROS_MAX } else { balance })
+    }
+
+    /// How much of a charge of `cost` that left the bucket at `paid` may be given back: as much as there would be room for if
+    /// nobody else had spent since.
+    pub(crate) const fn returnable(self, paid: Mark, cost: Cost) -> u64 {
+        let untouched = self.minted.wrapping_sub(paid.0).cast_signed();
+        if untouched < -AHEAD_MICROS_MAX {
+            return 0; // lapped: so long ago that it was full again
+        }
+        let room = self.capacity.cast_signed().saturating_sub(untouched);
+        let cost = cost.as_micros();
+        match room {
+            ..=0 => 0,
+            room if room.cast_unsigned() < cost => room.cast_unsigned(),
+            _ => cost,
         }
     }
 

@@ -3,6 +3,8 @@
 //! Computed from absolute time in 128 bits, so nothing drifts; changed in place, so every client's balance carries
 //! over; holds a floor, so that raising a burst gives room and not tokens. It does not know any client.
 
+use crate::calendar::Calendar;
+use crate::limit::BURST_MICROS_MAX;
 use crate::{Level, Limit, Moment, Span};
 
 /// What one rule mints. A plain value: changing the limit gives a new meter that continues the old one.
@@ -19,16 +21,35 @@ pub struct Meter {
     residue: u64,
     /// What a bucket never charged holds at `base`: minted − floor. At most the largest burst.
     head: u64,
+    pub(crate) shape: Shape,
+}
+
+/// How a meter mints, and how it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// A token bucket: continuously; the burst is what may be saved up.
+    Bucket,
+    /// A leaky bucket: continuously; nothing is saved up, and the burst is how far ahead of the meter a mark may go.
+    Queue {
+        /// Micro-tokens that must be free before anyone is let in.
+        least: u64,
+    },
+    /// A fixed window: the burst at the beginning of each window, all at once.
+    Window(Calendar),
 }
 
 impl Meter {
-    /// How many words [`Meter::words`] gives.
-    pub const WORDS: usize = 9;
+    /// How many words [`Meter::quick_words`] gives.
+    pub const QUICK_WORDS: usize = 8;
 
     /// A meter that starts at `now`, with every bucket full. `offset` is where the count starts; a store that reuses
     /// slots picks it at random, so that a mark of one meter is no mark of another.
     pub const fn new(limit: Limit, now: Moment, offset: u64) -> Self {
-        Self { limit, base: now, minted: offset, fraction: 0, residue: 0, head: limit.burst }
+        Meter::shaped(limit, Shape::Bucket, now, offset)
+    }
+
+    pub(crate) const fn shaped(limit: Limit, shape: Shape, now: Moment, offset: u64) -> Self {
+        Self { limit, base: now, minted: offset, fraction: 0, residue: 0, head: limit.burst, shape }
     }
 
     /// The limit in force.
@@ -37,13 +58,13 @@ impl Meter {
         &self.limit
     }
 
-    /// [`Meter::level`] as it nearly always is, and quickly: no raised burst is being refilled into, `now` is not before the
-    /// base, and the product fits in a word. `None` in all other cases.
+    /// [`Meter::level`] as it nearly always is, and quickly: that of a token bucket, no raised burst is being refilled into,
+    /// `now` is not before the base, and the product fits in a word. `None` in all other cases.
     #[inline]
     pub fn quick_level(&self, now: Moment) -> Option<Level> {
         let elapsed = now.as_nanos().checked_sub(self.base.as_nanos())?;
         let steps = elapsed.checked_mul(self.limit.num)?.checked_add(self.fraction)?;
-        if self.head < self.limit.burst {
+        if self.quick_head() < self.limit.burst {
             return None;
         }
         let (minted, _) = self.limit.divide(steps);
@@ -58,62 +79,117 @@ impl Meter {
 
     #[cold]
     fn any_level(&self, now: Moment) -> Level {
-        let (minted, _) = self.minted_since_base(now);
-        let capacity = (u128::from(self.head) + minted).min(u128::from(self.limit.burst));
-        Level { minted: self.minted.wrapping_add(low_word(minted)), capacity: low_word(capacity) }
+        let (since_base, _) = self.minted_since_base(now);
+        let (minted, burst) = (self.minted.wrapping_add(low_word(since_base)), self.limit.burst);
+        if let Shape::Queue { .. } = self.shape {
+            return Level { minted: minted.wrapping_add(burst), capacity: burst };
+        }
+        let capacity = (u128::from(self.head) + since_base).min(u128::from(burst));
+        Level { minted, capacity: low_word(capacity) }
     }
 
     /// The meter that continues this one under `limit` from `now` on. Balances carry over exactly: the past is minted at
     /// the old rate, the future at the new; a smaller burst clamps; a larger one is room to refill into.
     #[must_use]
     pub fn change(&self, limit: Limit, now: Moment) -> Meter {
-        if limit == self.limit {
+        self.reshape(limit, self.shape, now)
+    }
+
+    /// [`Meter::change`], and another shape of the same kind.
+    pub(crate) fn reshape(&self, limit: Limit, shape: Shape, now: Moment) -> Meter {
+        if limit == self.limit && shape == self.shape {
             return *self;
         }
-        let level = self.level(now);
-        let (_, fraction) = self.minted_since_base(now);
+        let (minted, fraction) = self.minted_since_base(now);
         let (fraction, residue) = self.rescale(fraction, limit.den);
-        let base = if now > self.base { now } else { self.base };
-        Meter { limit, base, minted: level.minted, fraction, residue, head: level.capacity }
+        Meter {
+            limit,
+            base: if now > self.base { now } else { self.base },
+            minted: self.minted.wrapping_add(low_word(minted)),
+            fraction,
+            residue,
+            head: self.level(now).capacity,
+            shape,
+        }
     }
 
-    /// The same meter carried onto another clock: what it had minted by `until` on the old clock, it has minted by `now`
-    /// on the new one. Marks stay valid; a restart uses it.
+    /// The same meter carried onto another clock, whose origin is `origin` nanoseconds after 1970: what it had minted by
+    /// `until` on the old clock, it has minted by `now` on the new one. Marks stay valid; a restart uses it.
     #[must_use]
-    pub fn transplant(&self, until: Moment, now: Moment) -> Meter {
-        let level = self.level(until);
-        let (_, fraction) = self.minted_since_base(until);
-        Meter { base: now, minted: level.minted, fraction, head: level.capacity, ..*self }
+    pub fn transplant(&self, until: Moment, now: Moment, origin: u64) -> Meter {
+        let (minted, fraction) = self.minted_since_base(until);
+        let shape = match self.shape {
+            Shape::Window(calendar) => Shape::Window(Calendar::new(calendar.window(), origin)),
+            same => same,
+        };
+        let (minted, head) = (self.minted.wrapping_add(low_word(minted)), self.level(until).capacity);
+        Meter { base: now, minted, fraction, head, shape, ..*self }
     }
 
-    /// The meter in words, for a store to keep. The last one is read by nothing but [`Meter::change`] and
-    /// [`Meter::transplant`].
-    pub const fn words(&self) -> [u64; Meter::WORDS] {
+    /// The words that [`Meter::quick_level`] needs, for a store to keep where every check reads them.
+    pub const fn quick_words(&self) -> [u64; Meter::QUICK_WORDS] {
         let Limit { num, den, burst, inverse } = self.limit;
-        [num, den, burst, inverse, self.base.as_nanos(), self.minted, self.fraction, self.head, self.residue]
+        [num, den, burst, inverse, self.base.as_nanos(), self.minted, self.fraction, self.quick_head()]
     }
 
-    /// The meter whose words these are, taken on trust: they must come from [`Meter::words`] in this program.
+    /// A meter for [`Meter::quick_level`] alone, from [`Meter::quick_words`] of this program.
     #[inline]
-    pub const fn from_words(words: [u64; Meter::WORDS]) -> Meter {
-        let [num, den, burst, inverse, base, minted, fraction, head, residue] = words;
+    pub const fn from_quick_words(words: [u64; Meter::QUICK_WORDS]) -> Meter {
+        let [num, den, burst, inverse, base, minted, fraction, head] = words;
         let limit = Limit { num, den, burst, inverse };
-        Meter { limit, base: Moment::from_nanos(base), minted, fraction, residue, head }
+        let base = Moment::from_nanos(base);
+        Meter { limit, base, minted, fraction, residue: 0, head, shape: Shape::Bucket }
     }
 
-    /// The meter whose words these are; `None` if they are not those of a meter, as in a damaged file.
-    pub const fn try_from_words(words: [u64; Meter::WORDS]) -> Option<Meter> {
-        let meter = Meter::from_words(words);
-        let Some(limit) = Limit::from_terms(meter.limit.terms()) else { return None };
-        let sound = limit.inverse == meter.limit.inverse
-            && meter.fraction < meter.limit.den
-            && meter.head <= crate::limit::BURST_MICROS_MAX;
-        if sound { Some(meter) } else { None }
+    /// The words that [`Meter::quick_level`] does not need.
+    pub(crate) const fn other_words(&self) -> [u64; 2] {
+        [self.head, self.residue]
+    }
+
+    /// The whole meter, taken on trust.
+    pub(crate) const fn from_all_words(
+        quick: [u64; Meter::QUICK_WORDS],
+        [head, residue]: [u64; 2],
+        shape: Shape,
+    ) -> Meter {
+        Meter { head, residue, shape, ..Meter::from_quick_words(quick) }
+    }
+
+    /// Whether this is a meter that can be kept, and not one from a damaged file.
+    pub(crate) fn is_sound(&self) -> bool {
+        let limit = match self.shape {
+            Shape::Window(_) => Some(Limit::of_quota(self.limit.burst)),
+            Shape::Bucket | Shape::Queue { .. } => Limit::from_terms(self.limit.terms()),
+        };
+        let sound_shape = match self.shape {
+            Shape::Bucket => true,
+            Shape::Queue { least } => least <= self.limit.burst,
+            Shape::Window(calendar) => calendar.window().is_sound(),
+        };
+        limit == Some(self.limit)
+            && sound_shape
+            && (1..=BURST_MICROS_MAX).contains(&self.limit.burst)
+            && self.fraction < self.limit.den
+            && self.head <= BURST_MICROS_MAX
+    }
+
+    /// The head for [`Meter::quick_level`]: none but a token bucket has one.
+    #[inline]
+    const fn quick_head(&self) -> u64 {
+        match self.shape {
+            Shape::Bucket => self.head,
+            Shape::Queue { .. } | Shape::Window(_) => 0,
+        }
     }
 
     /// How long after `now` another `needed` micro-tokens will have been minted: the least wait, exact to the
     /// nanosecond. Saturates at [`Span::MAX`].
     pub fn wait_for(&self, needed: u64, now: Moment) -> Span {
+        if let Shape::Window(calendar) = self.shape {
+            let windows = needed.div_ceil(self.limit.burst);
+            let here = calendar.number(now.max(self.base));
+            return if windows == 0 { Span::ZERO } else { calendar.start(here + windows).since(now) };
+        }
         let (minted, _) = self.minted_since_base(now);
         let steps = (minted + u128::from(needed)) * u128::from(self.limit.den);
         let nanos = steps.saturating_sub(u128::from(self.fraction)).div_ceil(u128::from(self.limit.num));
@@ -123,8 +199,25 @@ impl Meter {
         }
     }
 
+    /// Whether it is that of a leaky bucket, which nobody leaves without waiting its turn.
+    pub const fn is_queue(&self) -> bool {
+        matches!(self.shape, Shape::Queue { .. })
+    }
+
+    /// Micro-tokens that a bucket must hold before anyone is charged to it.
+    pub(crate) const fn least(&self) -> u64 {
+        match self.shape {
+            Shape::Queue { least } => least,
+            Shape::Bucket | Shape::Window(_) => 0,
+        }
+    }
+
     /// Whole micro-tokens minted from the base to `now` (rounded down), and the fraction over, in `1 / den`.
     fn minted_since_base(&self, now: Moment) -> (u128, u64) {
+        if let Shape::Window(calendar) = self.shape {
+            let windows = calendar.number(now).saturating_sub(calendar.number(self.base));
+            return (u128::from(windows) * u128::from(self.limit.burst), 0);
+        }
         let (elapsed, den) = (u128::from(now.since(self.base).as_nanos()), u128::from(self.limit.den));
         let steps = elapsed * u128::from(self.limit.num) + u128::from(self.fraction);
         (steps / den, low_word(steps % den))

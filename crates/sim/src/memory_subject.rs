@@ -70,7 +70,7 @@ impl Subject for MemorySubject {
     }
 
     fn set_limit(&mut self, rule: RuleId, limit: Limit, now: Moment) {
-        self.rules[rule.0].set_limit_at(limit, now);
+        self.rules[rule.0].set_limit_at(limit, now).expect("both are token buckets");
     }
 
     fn check(&mut self, charge: &Charge, now: Moment) -> Outcome {
@@ -108,7 +108,7 @@ impl Subject for MemorySubject {
 
 fn outcome_of(verdict: Verdict) -> Outcome {
     match verdict {
-        Verdict::Admit { remaining } => Outcome::Admit { remaining },
+        Verdict::Admit { remaining, .. } => Outcome::Admit { remaining },
         Verdict::Deny { cause: tollgate::Cause::Crowded, .. } => Outcome::Crowded,
         Verdict::Deny { wait, remaining, denied, .. } => Outcome::Deny { wait, remaining, denied },
         Verdict::Never { denied } => Outcome::Never { denied },

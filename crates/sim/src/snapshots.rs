@@ -13,7 +13,7 @@ use tollgate::{BuildError, Burst, Clock, Cost, Crowding, Limit, Limiter, Limiter
 /// The table that an input may be a snapshot of.
 pub const KEYS_MAX: usize = 40;
 /// What a snapshot begins with.
-pub const HEADER: &[u8; 16] = b"tollgate table 1";
+pub const HEADER: &[u8; 16] = b"tollgate table 2";
 /// The limit that is declared when an input is restored.
 const BURST: u64 = 50;
 const START: Moment = Moment::from_nanos(7_000_000_000);

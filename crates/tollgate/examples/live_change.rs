@@ -13,7 +13,7 @@ fn limit(per_second: u64, burst: u64) -> Result<Limit, LimitError> {
 /// What a client holds. A peek spends nothing; it says what one token would leave, or what there is if that is less.
 fn held(limiter: &Limiter, client: &str) -> u64 {
     match limiter.peek(client) {
-        Verdict::Admit { remaining } => remaining.whole() + 1,
+        Verdict::Admit { remaining, .. } => remaining.whole() + 1,
         denied => denied.remaining().map_or(0, Tokens::whole),
     }
 }
@@ -31,12 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     clock.advance(Span::from_secs(2));
     show("two seconds later");
 
-    rule.set_limit(limit(20, 200)?);
+    rule.set_limit(limit(20, 200)?)?;
     show("now 20/s up to 200"); // a larger burst is room to refill into, not tokens
     clock.advance(Span::from_secs(2));
     show("two seconds later");
 
-    rule.set_limit(limit(1, 30)?);
+    rule.set_limit(limit(1, 30)?)?;
     show("now 1/s up to 30"); // a smaller one clamps
     clock.advance(Span::from_secs(2));
     show("two seconds later");

@@ -4,23 +4,29 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use tollgate_core::Limit;
+use tollgate_core::{Algorithm, Tokens};
 
 use crate::Limiter;
 use crate::clock::Clock;
+use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
 use crate::memory::{Crowding, LimitId};
+use crate::once::{IDEMPOTENCY_KEYS_DEFAULT, Remembered};
+use crate::reservation::RESERVATIONS_DEFAULT;
+use crate::reservation_id::ReservationIds;
 use crate::rule::{Breadth, Rule};
-use crate::shared::{Book, DEFAULT_RULE, Shared};
+use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
 use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
 use crate::waiting::Queues;
 
 /// How many keys a limiter holds unless told otherwise: 2.6 MB.
 pub const KEYS_DEFAULT: usize = 100_000;
+/// How many charges all sliding logs of a limiter remember together unless told otherwise: 16 MB.
+pub const LOG_ENTRIES_DEFAULT: usize = 1_000_000;
 
 /// Settings for a [`Limiter`].
 #[derive(Debug, Clone)]
@@ -28,13 +34,26 @@ pub const KEYS_DEFAULT: usize = 100_000;
 pub struct LimiterBuilder {
     keys_max: usize,
     crowding: Crowding,
+    log_entries_max: usize,
+    reservations_max: usize,
+    idempotency_keys_max: usize,
+    debt_max: Option<Tokens>,
     clock: Option<Clock>,
     snapshot: Option<PathBuf>,
 }
 
 impl Default for LimiterBuilder {
     fn default() -> Self {
-        Self { keys_max: KEYS_DEFAULT, crowding: Crowding::default(), clock: None, snapshot: None }
+        Self {
+            keys_max: KEYS_DEFAULT,
+            crowding: Crowding::default(),
+            log_entries_max: LOG_ENTRIES_DEFAULT,
+            reservations_max: RESERVATIONS_DEFAULT,
+            idempotency_keys_max: IDEMPOTENCY_KEYS_DEFAULT,
+            debt_max: None,
+            clock: None,
+            snapshot: None,
+        }
     }
 }
 
@@ -49,6 +68,32 @@ impl LimiterBuilder {
     /// What happens to a new client when nothing in its part of the table is full.
     pub fn crowding(mut self, crowding: Crowding) -> Self {
         self.crowding = crowding;
+        self
+    }
+
+    /// How many charges all sliding logs remember together, 16 bytes each. When there is no room for another, whoever would need
+    /// it is denied.
+    pub fn log_entries_max(mut self, entries: usize) -> Self {
+        self.log_entries_max = entries;
+        self
+    }
+
+    /// How many reservations may be open at the same time. Further ones are refused.
+    pub fn reservations_max(mut self, reservations: usize) -> Self {
+        self.reservations_max = reservations;
+        self
+    }
+
+    /// How many idempotency keys are remembered at the same time. What cannot be remembered is charged all the same.
+    pub fn idempotency_keys_max(mut self, keys: usize) -> Self {
+        self.idempotency_keys_max = keys;
+        self
+    }
+
+    /// How far into debt a bucket may go when more is committed than was reserved; as much as a full bucket holds unless told
+    /// otherwise. Debt is repaid before anything is admitted. What would go beyond is forgiven, and said to be.
+    pub fn debt_max(mut self, debt: Tokens) -> Self {
+        self.debt_max = Some(debt);
         self
     }
 
@@ -67,7 +112,8 @@ impl LimiterBuilder {
     }
 
     /// A limiter with these settings, and `limit` for its default rule.
-    pub fn build(self, limit: Limit) -> Result<Limiter, BuildError> {
+    pub fn build(self, limit: impl Into<Algorithm>) -> Result<Limiter, BuildError> {
+        let limit = limit.into();
         match self.keys_max {
             0 => return Err(BuildError::ZeroKeys),
             keys if keys > KEYS_MAX => return Err(BuildError::TooManyKeys { keys }),
@@ -86,13 +132,13 @@ impl LimiterBuilder {
     }
 
     /// A limiter with the default settings.
-    pub(crate) fn build_default(limit: Limit) -> Limiter {
+    pub(crate) fn build_default(limit: Algorithm) -> Limiter {
         LimiterBuilder::default().assemble(Table::for_keys(KEYS_DEFAULT), limit)
     }
 
     /// A limiter with full buckets. The settings are known to be sound.
-    fn assemble(self, table: Table, limit: Limit) -> Limiter {
-        let store = Store::new(table, self.crowding, Meters::new());
+    fn assemble(self, table: Table, limit: Algorithm) -> Limiter {
+        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
         let shared = self.shared(store, Seed::random(), Book::fresh());
         shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
@@ -104,21 +150,21 @@ impl LimiterBuilder {
         path: &Path,
         snapshot: &Snapshot,
         table: Table,
-        limit: Limit,
+        limit: Algorithm,
     ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
         if snapshot.keys_max != self.keys_max as u64 {
             return Err(refuse(SnapshotProblem::KeysMax { saved: snapshot.keys_max, asked: self.keys_max }));
         }
-        let store = Store::new(table, self.crowding, Meters::new());
+        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
         let clock = self.clock.get_or_insert_with(Clock::system);
-        let book = snapshot.revive(&store, clock.now());
+        let book = snapshot.revive(&store, clock);
         let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
             return Err(refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent)));
         };
         let shared = self.shared(store, snapshot.seed, book);
         let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
-        default.set_limit(limit);
+        default.set_limit(limit).map_err(BuildError::DefaultRule)?;
         Ok(Limiter { default })
     }
 
@@ -130,6 +176,10 @@ impl LimiterBuilder {
             keys_max: self.keys_max,
             serial: random_word(),
             book: Mutex::new(book),
+            debt_max: self.debt_max,
+            reservations: Expiring::new(self.reservations_max),
+            reservation_ids: ReservationIds::new(),
+            remembered: Remembered::new(self.idempotency_keys_max),
             waiting: Queues::new(),
         })
     }
@@ -153,6 +203,8 @@ pub enum BuildError {
     },
     /// The snapshot to continue from is no use.
     Snapshot(SnapshotError),
+    /// The limit of the default rule is of another kind than in the snapshot to continue from.
+    DefaultRule(RuleError),
 }
 
 impl From<SnapshotError> for BuildError {
@@ -173,6 +225,7 @@ impl fmt::Display for BuildError {
                 write!(f, "`keys_max` is {keys}, at 25.8 bytes each more than there is memory; use fewer")
             }
             Self::Snapshot(error) => write!(f, "{error}"),
+            Self::DefaultRule(error) => write!(f, "the default rule of the snapshot: {error}"),
         }
     }
 }

@@ -19,8 +19,8 @@ use self::anchor::AnchoredTsc;
 /// How far two readings of one [`Clock`] at the same instant may lie apart.
 pub const CLOCK_ERROR_MAX: Span = Span::from_micros(100);
 
-/// Moments start here rather than at 0, so that a test may step back from the start.
-const ORIGIN: Moment = Moment::from_nanos(1_000_000_000);
+/// Moments start here rather than at 0, ten years on, so that what happened before a restart has a moment, too.
+const ORIGIN: Moment = Moment::from_nanos(10 * 365 * 86_400_000_000_000);
 
 /// Where a limiter takes its time from. Clones read the same clock.
 #[derive(Debug, Clone)]
@@ -67,6 +67,14 @@ impl Clock {
         match &self.0 {
             Source::Tsc(tsc) => tsc.now(),
             other => other.now_without_tsc(),
+        }
+    }
+
+    /// Nanoseconds from 1970 to this clock's origin, as the wall clock has it now. A manual clock's origin is 1970 itself.
+    pub(crate) fn wall_origin(&self) -> u64 {
+        match self.0 {
+            Source::Manual(_) => 0,
+            _ => wall_nanos().saturating_sub(self.now().as_nanos()),
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct Seed(pub(crate) [u64; 2]);
 pub(crate) struct Namespace([KeyedHash; KeyKind::COUNT]);
 
 /// A bucket's name within one table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BucketId {
     /// 48 bits that tell it from its neighbours; stored in the slot.
     pub(crate) fingerprint: u64,

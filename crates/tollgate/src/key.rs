@@ -32,16 +32,18 @@ pub enum KeyKind {
     Address = 2,
     /// The one bucket of a rule that has only one.
     Everyone = 3,
+    /// Several parts in order.
+    Path = 4,
 }
 
 impl KeyKind {
-    pub(crate) const COUNT: usize = 4;
+    pub(crate) const COUNT: usize = 5;
 
     /// Refuses what is no name for a bucket.
     #[inline]
     pub(crate) fn accept(self, bytes: &[u8]) -> Result<(), CheckError> {
         match (self, bytes.len()) {
-            (KeyKind::Bytes, 0) => Err(CheckError::EmptyKey),
+            (KeyKind::Bytes | KeyKind::Path, 0) => Err(CheckError::EmptyKey),
             (_, len) if len > KEY_BYTES_MAX => Err(CheckError::KeyTooLong { bytes: len }),
             _ => Ok(()),
         }

@@ -85,7 +85,7 @@
 //! let pro = free.tier("pro", Limit::new(Rate::per_second(100), Burst::tokens(500))?)?;
 //! assert!(free.check_n("a", Cost::tokens(20)).is_admitted());
 //! assert_eq!(pro.check("a").to_string(), "admitted, 29 left");
-//! pro.set_limit(Limit::new(Rate::per_second(200), Burst::tokens(1_000))?);
+//! pro.set_limit(Limit::new(Rate::per_second(200), Burst::tokens(1_000))?)?;
 //! assert_eq!(pro.check("a").to_string(), "admitted, 28 left");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -131,14 +131,24 @@
 
 mod builder;
 mod clock;
+mod expiring;
+mod guard;
+mod hierarchy;
 mod identity;
 mod key;
 mod keyed_hash;
 mod limiter;
+mod live_bucket;
 mod memory;
+mod once;
+mod operations;
+mod priority;
+mod reservation;
+mod reservation_id;
 mod revival;
 mod rule;
 mod seqlock;
+mod settle_error;
 mod shared;
 mod snapshot;
 mod snapshot_file;
@@ -150,20 +160,30 @@ mod waiting;
 #[cfg(loom)]
 pub mod proof;
 
-pub use builder::{BuildError, KEYS_DEFAULT, LimiterBuilder};
+pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use clock::{CLOCK_ERROR_MAX, Clock};
+pub use guard::{Guard, Left};
+pub use hierarchy::{Hierarchy, HierarchyError, Path};
 pub use key::{KEY_BYTES_MAX, Key, KeyKind};
 pub use limiter::Limiter;
+pub use live_bucket::LiveBucket;
 pub use memory::Crowding;
 pub use memory::table::KEYS_MAX;
+pub use once::IDEMPOTENCY_KEYS_DEFAULT;
+pub use operations::Given;
+pub use priority::{Priority, ShareError, Shares};
+pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
+pub use reservation_id::{ReservationId, ReservationIdError};
 pub use rule::{Breadth, Charge, Rule};
+pub use settle_error::{ReserveError, SettleError};
 pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};
 pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    BucketSet, Burst, CHARGES_MAX, Cost, DEBT_MAX, FloatError, FloatFault, Limit, LimitError, Moment, Rate,
-    Span, Tokens,
+    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow, FloatError,
+    FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter,
+    SlidingLog, Span, Tokens, Window, WindowError,
 };
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

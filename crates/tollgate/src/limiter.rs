@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tollgate_core::{CHARGES_MAX, Cost, Limit, Moment};
+use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Moment};
 
 use crate::builder::LimiterBuilder;
 use crate::memory::store::{Ask, When};
@@ -24,8 +24,8 @@ pub struct Limiter {
 
 impl Limiter {
     /// A limiter with one rule, for up to [`KEYS_DEFAULT`](crate::KEYS_DEFAULT) keys that are not full at the same time.
-    pub fn new(limit: Limit) -> Limiter {
-        LimiterBuilder::build_default(limit)
+    pub fn new(limit: impl Into<Algorithm>) -> Limiter {
+        LimiterBuilder::build_default(limit.into())
     }
 
     /// A limiter with other settings.
@@ -69,13 +69,18 @@ impl Limiter {
 
     /// Another set of buckets with a limit of its own, one bucket for each client. Declaring a name again gives the same
     /// buckets and sets their limit, as [`Rule::set_limit`] does.
-    pub fn rule(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
+    pub fn rule(&self, name: &str, limit: impl Into<Algorithm>) -> Result<Rule, RuleError> {
         self.shared_rule(name, limit, Breadth::Client)
     }
 
     /// Another set of buckets, each shared by as many clients as `breadth` says.
-    pub fn shared_rule(&self, name: &str, limit: Limit, breadth: Breadth) -> Result<Rule, RuleError> {
-        Rule::declare(&self.default.shared, name, breadth, "", limit)
+    pub fn shared_rule(
+        &self,
+        name: &str,
+        limit: impl Into<Algorithm>,
+        breadth: Breadth,
+    ) -> Result<Rule, RuleError> {
+        Rule::declare(&self.default.shared, name, breadth, "", limit.into())
     }
 
     /// Decides many checks that have nothing to do with one another: faster than one by one, since their buckets are fetched
@@ -115,7 +120,7 @@ impl Limiter {
 
     /// What the table has been through.
     pub fn stats(&self) -> Stats {
-        Stats::of(&self.shared().store.counters, self.shared().keys_max)
+        Stats::of(self.shared())
     }
 
     fn shared(&self) -> &Shared {
@@ -141,11 +146,8 @@ impl Limiter {
     }
 
     fn decide_all<'c>(&self, charges: &[Charge], when: impl FnOnce() -> When<'c>) -> Verdict {
-        if charges.is_empty() {
-            return Verdict::Invalid(CheckError::NoCharges);
-        }
-        if charges.len() > CHARGES_MAX {
-            return Verdict::Invalid(CheckError::TooManyCharges { charges: charges.len() });
+        if let Err(error) = count(charges) {
+            return Verdict::Invalid(error);
         }
         let store = &self.shared().store;
         for (index, charge) in charges.iter().enumerate() {
@@ -163,12 +165,42 @@ impl Limiter {
         }
     }
 
-    /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
+    /// The charges of a check whose places will be given back, if they are sound.
+    pub(crate) fn accept_all<'c>(
+        &self,
+        charges: &'c [Charge],
+    ) -> Result<impl Iterator<Item = (Ask, Breadth)> + Clone + use<'c>, CheckError> {
+        count(charges)?;
+        for (index, charge) in charges.iter().enumerate() {
+            self.accept_guarded(index, charge)?;
+        }
+        Ok(charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth))))
+    }
+
+    /// The charge, if it is sound and takes no place that nobody would give back.
     #[inline]
     fn accept(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
+        if charge.takes_places {
+            return Err(CheckError::NeedsGuard { charge: index });
+        }
+        self.accept_guarded(index, charge)
+    }
+
+    /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
+    #[inline]
+    fn accept_guarded(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
         if charge.limiter != self.shared().serial {
             return Err(CheckError::ForeignCharge { charge: index });
         }
         charge.ask
+    }
+}
+
+/// Refuses no charges, and too many.
+fn count(charges: &[Charge]) -> Result<(), CheckError> {
+    match charges.len() {
+        0 => Err(CheckError::NoCharges),
+        charges if charges > CHARGES_MAX => Err(CheckError::TooManyCharges { charges }),
+        _ => Ok(()),
     }
 }

@@ -1,5 +1,6 @@
 //! State in memory: bounded by a number of keys, never resized, no thread of its own.
 
+pub(crate) mod adjust;
 pub(crate) mod booking;
 pub(crate) mod counters;
 mod gates;
@@ -7,6 +8,7 @@ mod hints;
 pub(crate) mod joint;
 mod joint_likely;
 mod limit_id;
+pub(crate) mod logs;
 pub(crate) mod meters;
 pub(crate) mod slot;
 pub(crate) mod store;

@@ -6,7 +6,7 @@ pub mod waiting;
 
 use std::cell::Cell;
 
-use tollgate_core::{Burst, Cost, Limit, Mark, Meter, Moment, Rate};
+use tollgate_core::{Algorithm, Burst, Cost, Demand, Limit, Mark, Meter, Moment, Rate, Ruler, Start};
 
 use crate::identity::BucketId;
 use crate::memory::LimitId;
@@ -27,17 +27,17 @@ pub struct World(Store<OneMeter>);
 pub type Letter = (char, u32);
 
 struct OneMeter {
-    meter: Meter,
+    ruler: Ruler,
     overflow: Slot,
 }
 
 impl MeterSource for OneMeter {
-    fn meter(&self, _limit: LimitId) -> Meter {
-        self.meter
+    fn ruler(&self, _limit: LimitId) -> Ruler {
+        self.ruler
     }
 
     fn try_meter(&self, _limit: LimitId) -> Option<Meter> {
-        Some(self.meter)
+        self.ruler.meter()
     }
 
     fn rule(&self, limit: LimitId) -> LimitId {
@@ -55,7 +55,7 @@ fn at(tick: u64) -> Moment {
 
 fn ask((letter, window): Letter) -> Ask {
     let id = BucketId { fingerprint: u64::from(u32::from(letter)), windows: [window; 2] };
-    Ask { id, limit: LimitId::FIRST, cost: Cost::ONE }
+    Ask { id, limit: LimitId::FIRST, demand: Demand::of(Cost::ONE) }
 }
 
 impl World {
@@ -63,13 +63,15 @@ impl World {
     pub fn new(windows: usize, crowding: Crowding) -> World {
         crate::sync::under_loom::begin();
         let limit = Limit::new(Rate::per_second(1_000_000_000 / TICK_NANOS), Burst::tokens(1)).unwrap();
-        let meter = OneMeter { meter: Meter::new(limit, Moment::from_nanos(0), 77), overflow: Slot::free() };
-        World(Store::new(Table::for_keys(windows * 2), crowding, meter))
+        let start = Start { now: Moment::from_nanos(0), offset: 77, origin: 0 };
+        let ruler = Ruler::new(Algorithm::TokenBucket(limit), start);
+        let meter = OneMeter { ruler, overflow: Slot::free() };
+        World(Store::new(Table::for_keys(windows * 2), crowding, meter, 0))
     }
 
     /// Puts a bucket into a slot of its window, last charged at `tick`.
     pub fn put(&self, letter: Letter, slot: usize, tick: u64) {
-        let level = self.0.meters.meter.level(at(tick));
+        let level = self.0.meters.ruler.reading(at(tick));
         let slot = &self.0.table.window(letter.1)[slot];
         slot.retag(Tag::new(ask(letter).id.fingerprint, LimitId::FIRST));
         slot.release(level.mark_of(0));

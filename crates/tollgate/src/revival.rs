@@ -5,7 +5,7 @@
 
 use tollgate_core::{Moment, Span};
 
-use crate::clock::wall_nanos;
+use crate::clock::{Clock, wall_nanos};
 use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::slot::Tag;
@@ -25,7 +25,7 @@ impl Shared {
                 breadth: entry.breadth,
                 name: name.clone(),
                 limit: *limit,
-                meter: self.store.meters.cell(*limit).read_whole(),
+                ruler: self.store.meters.cell(*limit).read(),
                 overflow: self.store.meters.overflow(*limit).read().1,
             })
         });
@@ -38,13 +38,15 @@ impl Shared {
             tiers: tiers.collect(),
             slots: self.store.saved_slots(taken_at).collect(),
             crowded_windows: self.store.gates.crowded().collect(),
+            logs: self.store.logs.saved(taken_at),
         }
     }
 }
 
 impl Snapshot {
     /// Puts the meters and buckets into a new store, as of `now` by its clock. The rules, as a book.
-    pub(crate) fn revive(&self, store: &Store<Meters>, now: Moment) -> Option<Book> {
+    pub(crate) fn revive(&self, store: &Store<Meters>, clock: &Clock) -> Option<Book> {
+        let now = clock.now();
         if self.windows != u64::from(store.table.windows()) {
             return None;
         }
@@ -56,8 +58,8 @@ impl Snapshot {
         }
         for tier in &self.tiers {
             let rule = book.rules.get(&tier.rule)?.own_tier()?;
-            let meter = tier.meter.transplant(self.taken_at + away, now);
-            store.meters.cell(tier.limit).install(tier.limit, rule, meter, tier.overflow);
+            let ruler = tier.ruler.transplant(self.taken_at + away, now, clock.wall_origin());
+            store.meters.cell(tier.limit).install(tier.limit, rule, ruler, tier.overflow);
         }
         let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
         for SavedSlot { index, tag, mark } in &self.slots {
@@ -66,6 +68,18 @@ impl Snapshot {
             slot.retag(*tag);
             slot.release(*mark);
         }
+        for log in &self.logs {
+            let limit =
+                store.meters.ruler(log.limit).log().filter(|_| known[usize::from(log.limit.get())])?;
+            let passed = |at: Moment| (self.taken_at + away).since(at);
+            store.logs.with(log.id, log.limit, &limit, now, |kept| {
+                for (at, micros) in &log.charges {
+                    kept.charge(*micros, now - passed(*at));
+                }
+                // What was a window ago by now no longer counts.
+                kept.forget(&limit, now);
+            });
+        }
         store.gates.set_crowded(&self.crowded_windows)?;
         store.note_revival(self.slots.len(), now);
         Some(book)
@@ -73,9 +87,12 @@ impl Snapshot {
 }
 
 impl Store<Meters> {
-    /// The buckets that are not full at `now`.
+    /// The buckets that are not full at `now`, and outlive the program.
     fn saved_slots(&self, now: Moment) -> impl Iterator<Item = SavedSlot> {
-        let live = move |limit: LimitId, mark| !self.meters.meter(limit).level(now).is_full(mark);
+        let live = move |limit: LimitId, mark| {
+            let ruler = self.meters.ruler(limit);
+            !ruler.is_of_places() && !ruler.reading(now).is_full(mark)
+        };
         self.table.slots().enumerate().filter_map(move |(index, slot)| {
             let (tag, mark) = slot.read();
             let kept = tag.limit().is_some_and(|limit| live(limit, mark));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{Cost, Limit, Moment};
+use tollgate_core::{Algorithm, Cost, Demand, Moment, Span, Tokens};
 
 use crate::identity::{BucketId, Namespace};
 use crate::memory::LimitId;
@@ -30,9 +30,14 @@ pub struct Rule {
     pub(crate) shared: Arc<Shared>,
     namespace: Namespace,
     limit: LimitId,
-    meter: Arc<MeterCell>,
+    /// What the likely check reads. Of a handle that leaves a share alone, an empty one: no such check is likely.
+    quick: Arc<MeterCell>,
     breadth: Breadth,
     name: Arc<str>,
+    /// Percent of every bucket that checks leave alone.
+    left_alone: u8,
+    /// Whether checks take places, which someone must give back.
+    takes_places: bool,
 }
 
 /// What one check asks of one bucket. Small and `Copy`: the key is hashed when the charge is made, not kept.
@@ -41,6 +46,7 @@ pub struct Charge {
     pub(crate) ask: Result<Ask, CheckError>,
     pub(crate) breadth: Breadth,
     pub(crate) limiter: u64,
+    pub(crate) takes_places: bool,
 }
 
 impl Rule {
@@ -49,7 +55,7 @@ impl Rule {
         name: &str,
         breadth: Breadth,
         tier: &str,
-        limit: Limit,
+        limit: Algorithm,
     ) -> Result<Rule, RuleError> {
         let id = shared.declare(name, breadth, tier, limit)?;
         Ok(Rule::handle(Arc::clone(shared), name, breadth, id))
@@ -58,8 +64,9 @@ impl Rule {
     /// A handle on a rule that is in the book.
     pub(crate) fn handle(shared: Arc<Shared>, name: &str, breadth: Breadth, limit: LimitId) -> Rule {
         let namespace = shared.seed.namespace(name);
-        let meter = Arc::clone(shared.store.meters.cell(limit));
-        Rule { shared, namespace, limit, meter, breadth, name: Arc::from(name) }
+        let quick = Arc::clone(shared.store.meters.cell(limit));
+        let takes_places = quick.read().is_of_places();
+        Rule { shared, namespace, limit, quick, breadth, name: Arc::from(name), left_alone: 0, takes_places }
     }
 
     /// Asks for one token from the bucket of `key`.
@@ -80,8 +87,8 @@ impl Rule {
         // The clock is read while the bucket is on its way, and the meter after the clock.
         let likely = store.table.likely(ask.id);
         let now = clock.now();
-        match likely.charge(&ask, self.meter.try_read(), now) {
-            Some(remaining) => Verdict::Admit { remaining },
+        match likely.charge(&ask, self.quick.try_read(), now) {
+            Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.check_fully(hash, cost, now),
         }
     }
@@ -90,7 +97,10 @@ impl Rule {
     #[cold]
     #[inline(never)]
     fn check_fully(&self, hash: u64, cost: Cost, now: Moment) -> Verdict {
-        let ask = self.ask_of(hash, cost);
+        if self.takes_places {
+            return Verdict::Invalid(CheckError::NeedsGuard { charge: 0 });
+        }
+        let ask = self.full_ask_of(hash, cost);
         self.shared.store.charge(&ask, When::Read(now, &self.shared.clock))
     }
 
@@ -101,6 +111,7 @@ impl Rule {
     /// with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be made for it.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
         match self.ask(&key, cost) {
+            Ok(_) if self.takes_places => Verdict::Invalid(CheckError::NeedsGuard { charge: 0 }),
             Ok(ask) => self.shared.store.decide(&ask, When::Given(now)),
             Err(error) => Verdict::Invalid(error),
         }
@@ -108,7 +119,12 @@ impl Rule {
 
     /// What a check of one token would be told. Spends nothing.
     pub fn peek(&self, key: impl Key) -> Verdict {
-        match self.ask(&key, Cost::ONE) {
+        self.peek_n(key, Cost::ONE)
+    }
+
+    /// What a check of `cost` would be told. Spends nothing.
+    pub fn peek_n(&self, key: impl Key, cost: Cost) -> Verdict {
+        match self.ask(&key, cost) {
             Ok(ask) => self.shared.store.peek(&ask, When::Read(self.shared.clock.now(), &self.shared.clock)),
             Err(error) => Verdict::Invalid(error),
         }
@@ -131,7 +147,8 @@ impl Rule {
     /// `cost` from the bucket of `key`, to be asked for together with others.
     #[inline]
     pub fn charge_n(&self, key: impl Key, cost: Cost) -> Charge {
-        Charge { ask: self.ask(&key, cost), breadth: self.breadth, limiter: self.shared.serial }
+        let (limiter, takes_places) = (self.shared.serial, self.takes_places);
+        Charge { ask: self.ask(&key, cost), breadth: self.breadth, limiter, takes_places }
     }
 
     /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to
@@ -141,27 +158,26 @@ impl Rule {
     /// Tiers are for clients that seldom change theirs. A client that has become full on its tier may be forgotten, and then is
     /// full on whatever tier it returns on: each change may gain it up to the new burst, once it has filled up on the old tier.
     /// Without room in the table ([`crate::Crowding::SharedOverflow`]) it draws on one shared bucket for each tier.
-    pub fn tier(&self, name: &str, limit: Limit) -> Result<Rule, RuleError> {
-        Rule::declare(&self.shared, &self.name, self.breadth, name, limit)
+    pub fn tier(&self, name: &str, limit: impl Into<Algorithm>) -> Result<Rule, RuleError> {
+        Rule::declare(&self.shared, &self.name, self.breadth, name, limit.into())
     }
 
     /// Changes the limit from now on, for every key at once. Balances carry over: what was refilled was refilled at the old
-    /// rate, a smaller burst clamps, a larger one is room to refill into.
-    pub fn set_limit(&self, limit: Limit) {
-        self.meter.change(limit, || self.shared.clock.now());
-        self.shared.waiting.limit_changed(self.limit);
+    /// rate, a smaller burst clamps, a larger one is room to refill into. Refuses another algorithm, under which the buckets
+    /// would mean nothing.
+    pub fn set_limit(&self, limit: impl Into<Algorithm>) -> Result<(), RuleError> {
+        self.shared.change(self.limit, limit.into(), || self.shared.clock.now())
     }
 
     /// Changes the limit from `now` on, which should not lie before moments that were checked already: they would be minted
     /// anew.
-    pub fn set_limit_at(&self, limit: Limit, now: Moment) {
-        self.meter.change(limit, || now);
-        self.shared.waiting.limit_changed(self.limit);
+    pub fn set_limit_at(&self, limit: impl Into<Algorithm>, now: Moment) -> Result<(), RuleError> {
+        self.shared.change(self.limit, limit.into(), || now)
     }
 
-    /// The limit in force.
-    pub fn limit(&self) -> Limit {
-        *self.meter.read().limit()
+    /// The limit in force, with its algorithm.
+    pub fn limit(&self) -> Algorithm {
+        self.cell().read().algorithm()
     }
 
     /// The rule's name.
@@ -169,9 +185,39 @@ impl Rule {
         &self.name
     }
 
+    /// How many clients share one of its buckets.
+    pub fn breadth(&self) -> Breadth {
+        self.breadth
+    }
+
+    /// A handle on the same buckets whose checks leave alone so many percent of them.
+    pub(crate) fn keeping(&self, percent: u8) -> Rule {
+        let quick = if percent == 0 { Arc::clone(self.cell()) } else { Arc::new(MeterCell::new()) };
+        Rule { quick, left_alone: percent, ..self.clone() }
+    }
+
+    fn cell(&self) -> &Arc<MeterCell> {
+        self.shared.store.meters.cell(self.limit)
+    }
+
     #[inline]
-    fn ask(&self, key: &impl Key, cost: Cost) -> Result<Ask, CheckError> {
-        self.hash(key, cost).map(|hash| self.ask_of(hash, cost))
+    pub(crate) fn ask(&self, key: &impl Key, cost: Cost) -> Result<Ask, CheckError> {
+        self.hash(key, cost).map(|hash| self.full_ask_of(hash, cost))
+    }
+
+    /// The ask with what must be kept.
+    #[inline]
+    fn full_ask_of(&self, hash: u64, cost: Cost) -> Ask {
+        let ask = self.ask_of(hash, cost);
+        if self.left_alone == 0 { ask } else { self.with_share(ask) }
+    }
+
+    #[cold]
+    fn with_share(&self, mut ask: Ask) -> Ask {
+        // At most 99 percent of at most 10^18.
+        let full = self.cell().read().full().as_micros();
+        ask.demand.keep = Tokens::from_micros(full / 100 * u64::from(self.left_alone));
+        ask
     }
 
     #[inline]
@@ -181,7 +227,8 @@ impl Rule {
 
     #[inline]
     fn ask_of(&self, hash: u64, cost: Cost) -> Ask {
-        Ask { id: BucketId::new(hash, self.shared.store.table.windows()), limit: self.limit, cost }
+        let id = BucketId::new(hash, self.shared.store.table.windows());
+        Ask { id, limit: self.limit, demand: Demand::of(cost) }
     }
 }
 

@@ -4,14 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tollgate_core::{Limit, Meter};
+use tollgate_core::{Algorithm, Moment, Ruler, Start, Tokens};
 
 use crate::Breadth;
 use crate::clock::Clock;
+use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
+use crate::once::Remembered;
+use crate::reservation::Open;
+use crate::reservation_id::{ReservationId, ReservationIds};
 use crate::snapshot::SavedTier;
 use crate::waiting::Queues;
 
@@ -33,6 +37,11 @@ pub(crate) struct Shared {
     pub(crate) serial: u64,
     pub(crate) book: Mutex<Book>,
     pub(crate) waiting: Queues,
+    /// How far into debt a commit may put a bucket; its full size if `None`.
+    pub(crate) debt_max: Option<Tokens>,
+    pub(crate) reservations: Expiring<ReservationId, Open>,
+    pub(crate) reservation_ids: ReservationIds,
+    pub(crate) remembered: Remembered,
 }
 
 /// The rules by name. Read when a rule is declared, never by a check.
@@ -54,34 +63,78 @@ impl Shared {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The names of every limit: of its rule, and of its tier.
+    pub(crate) fn names(&self) -> HashMap<LimitId, (String, String)> {
+        let book = self.book();
+        let of_rule = |(rule, entry): (&String, &Entry)| {
+            let names = |(tier, id): (&String, &LimitId)| (*id, (rule.clone(), tier.clone()));
+            entry.tiers.iter().map(names).collect::<Vec<_>>()
+        };
+        book.rules.iter().flat_map(of_rule).collect()
+    }
+
     /// The limit called `tier` of the rule called `rule`, which is made if it is new and set to `limit` if it is not.
     pub(crate) fn declare(
         &self,
         rule: &str,
         breadth: Breadth,
         tier: &str,
-        limit: Limit,
+        limit: Algorithm,
     ) -> Result<LimitId, RuleError> {
         let mut book = self.book();
+        if let Some(own) = book.rules.get(rule).and_then(Entry::own_tier) {
+            // Its buckets go from tier to tier, so every tier must be able to read them.
+            self.sibling(own, limit).ok_or_else(|| self.conflict(own, limit))?;
+        }
         let (id, is_new) = book.enter(rule, breadth, tier)?;
-        let cell = self.store.meters.cell(id);
         if is_new {
             let rule = book.rules.get(rule).and_then(Entry::own_tier).unwrap_or(id);
             self.install(id, rule, limit);
-        } else if *self.store.meters.meter(id).limit() != limit {
-            cell.change(limit, || self.clock.now());
-            // Those who wait are woken, which is their code, not ours: with no lock held.
-            drop(book);
-            self.waiting.limit_changed(id);
+            return Ok(id);
         }
-        Ok(id)
+        drop(book);
+        self.change(id, limit, || self.clock.now()).map(|()| id)
     }
 
-    /// Starts the meter of a new limit, at a random place so that no mark of another meter is one of its own.
-    pub(crate) fn install(&self, id: LimitId, rule: LimitId, limit: Limit) {
-        let now = self.clock.now();
-        let meter = Meter::new(limit, now, random_word());
-        self.store.meters.cell(id).install(id, rule, meter, meter.level(now).full_mark());
+    /// Changes a limit from the moment that `clock` gives.
+    pub(crate) fn change(
+        &self,
+        id: LimitId,
+        limit: Algorithm,
+        clock: impl FnOnce() -> Moment,
+    ) -> Result<(), RuleError> {
+        let cell = self.store.meters.cell(id);
+        if cell.read().algorithm() == limit {
+            return Ok(());
+        }
+        if !cell.change(limit, clock) {
+            return Err(self.conflict(id, limit));
+        }
+        // Wakes whoever waits, which is their code, not ours: the caller must hold no lock.
+        self.waiting.limit_changed(id);
+        Ok(())
+    }
+
+    /// Starts the ruler of a new limit of a rule.
+    pub(crate) fn install(&self, id: LimitId, rule: LimitId, limit: Algorithm) {
+        let ruler = if id == rule { None } else { self.sibling(rule, limit) };
+        let ruler = ruler.unwrap_or_else(|| Ruler::new(limit, self.start()));
+        let full = ruler.reading(self.clock.now()).full_mark();
+        self.store.meters.cell(id).install(id, rule, ruler, full);
+    }
+
+    /// A ruler for another tier of the rule whose own is `own`, if its buckets mean something there.
+    fn sibling(&self, own: LimitId, limit: Algorithm) -> Option<Ruler> {
+        self.store.meters.ruler(own).sibling(limit, self.start())
+    }
+
+    /// Now, and at a random place so that no mark of another meter is one of this one.
+    fn start(&self) -> Start {
+        Start { now: self.clock.now(), offset: random_word(), origin: self.clock.wall_origin() }
+    }
+
+    fn conflict(&self, id: LimitId, asked: Algorithm) -> RuleError {
+        RuleError::AlgorithmConflict { is: self.store.meters.ruler(id).algorithm(), asked }
     }
 }
 
@@ -167,6 +220,14 @@ pub enum RuleError {
         /// The breadth it was declared with now.
         asked: Breadth,
     },
+    /// A limit under which the rule's buckets mean nothing: another algorithm, another length of a sliding window, another
+    /// timeout, or a sliding counter raised beyond what its word can count.
+    AlgorithmConflict {
+        /// The limit it has.
+        is: Algorithm,
+        /// The limit that was asked for.
+        asked: Algorithm,
+    },
 }
 
 impl fmt::Display for RuleError {
@@ -187,6 +248,18 @@ impl fmt::Display for RuleError {
                 f,
                 "`breadth` is {asked:?}, but the rule was declared with {is:?}, and checks under way rely on that; declare it \
                  under another name"
+            ),
+            Self::AlgorithmConflict { is, asked } if is.name() == asked.name() => write!(
+                f,
+                "`limit` has another window or timeout than the rule's {}, or a quota too large for the steps it counts in; its \
+                 buckets cannot be carried over, so declare it under another name",
+                is.name()
+            ),
+            Self::AlgorithmConflict { is, asked } => write!(
+                f,
+                "`limit` is a {}, but the rule is a {}, and its buckets mean nothing there; declare it under another name",
+                asked.name(),
+                is.name()
             ),
         }
     }

@@ -6,15 +6,15 @@
 use std::fmt;
 
 use siphasher::sip::SipHasher13;
-use tollgate_core::{Mark, Meter, Moment};
+use tollgate_core::{Mark, Moment, Ruler};
 
 use crate::Breadth;
-use crate::identity::Seed;
+use crate::identity::{BucketId, Seed};
 use crate::memory::LimitId;
 use crate::memory::slot::Tag;
 
 /// The first bytes of every snapshot; the digit is the version of the format.
-const MAGIC: &[u8; 16] = b"tollgate table 1";
+const MAGIC: &[u8; 16] = b"tollgate table 2";
 
 /// Everything that a limiter must remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub(crate) struct Snapshot {
     pub(crate) tiers: Vec<SavedTier>,
     pub(crate) slots: Vec<SavedSlot>,
     pub(crate) crowded_windows: Vec<u32>,
+    pub(crate) logs: Vec<SavedLog>,
 }
 
 /// One limit of one rule; the rule's own has the empty name.
@@ -38,7 +39,7 @@ pub(crate) struct SavedTier {
     pub(crate) breadth: Breadth,
     pub(crate) name: String,
     pub(crate) limit: LimitId,
-    pub(crate) meter: Meter,
+    pub(crate) ruler: Ruler,
     pub(crate) overflow: Mark,
 }
 
@@ -48,6 +49,15 @@ pub(crate) struct SavedSlot {
     pub(crate) index: u64,
     pub(crate) tag: Tag,
     pub(crate) mark: Mark,
+}
+
+/// One sliding log that was not empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SavedLog {
+    pub(crate) id: BucketId,
+    pub(crate) limit: LimitId,
+    /// When, by the limiter's clock, and how many micro-tokens; oldest first.
+    pub(crate) charges: Vec<(Moment, u64)>,
 }
 
 /// Why bytes are no snapshot.
@@ -83,7 +93,7 @@ impl Snapshot {
             out.text(&tier.rule);
             out.text(&tier.name);
             out.words(&[tier.breadth as u64, u64::from(tier.limit.get()), tier.overflow.word()]);
-            out.words(&tier.meter.words());
+            out.words(&tier.ruler.words());
         }
         out.count(self.slots.len());
         for slot in &self.slots {
@@ -92,6 +102,15 @@ impl Snapshot {
         out.count(self.crowded_windows.len());
         for window in &self.crowded_windows {
             out.words(&[u64::from(*window)]);
+        }
+        out.count(self.logs.len());
+        for log in &self.logs {
+            let [first, second] = log.id.windows.map(u64::from);
+            out.words(&[log.id.fingerprint, first, second, u64::from(log.limit.get())]);
+            out.count(log.charges.len());
+            for (at, micros) in &log.charges {
+                out.words(&[at.as_nanos(), *micros]);
+            }
         }
         let sum = checksum(&out.0);
         out.words(&[sum]);
@@ -146,6 +165,7 @@ impl Reader<'_> {
             tiers: self.list(Self::tier)?,
             slots: self.list(Self::slot)?,
             crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
+            logs: self.list(Self::log)?,
         };
         self.0.is_empty().then_some(snapshot)
     }
@@ -157,13 +177,22 @@ impl Reader<'_> {
             .into_iter()
             .find(|known| *known as u64 == breadth)?;
         let limit = LimitId::new(u16::try_from(limit).ok()?)?;
-        let meter = Meter::try_from_words(self.words()?)?;
-        Some(SavedTier { rule, breadth, name, limit, meter, overflow: Mark::from_word(overflow) })
+        let ruler = Ruler::try_from_words(self.words()?)?;
+        Some(SavedTier { rule, breadth, name, limit, ruler, overflow: Mark::from_word(overflow) })
     }
 
     fn slot(&mut self) -> Option<SavedSlot> {
         let [index, tag, mark] = self.words()?;
         Some(SavedSlot { index, tag: Tag::from_word(tag), mark: Mark::from_word(mark) })
+    }
+
+    fn log(&mut self) -> Option<SavedLog> {
+        let [fingerprint, first, second, limit] = self.words()?;
+        let windows = [u32::try_from(first).ok()?, u32::try_from(second).ok()?];
+        let limit = LimitId::new(u16::try_from(limit).ok()?)?;
+        let charges =
+            self.list(|reader| reader.words().map(|[at, micros]| (Moment::from_nanos(at), micros)))?;
+        Some(SavedLog { id: BucketId { fingerprint, windows }, limit, charges })
     }
 
     /// As many as the next word says. Grows with what is really there, not with what the word claims.
@@ -196,7 +225,7 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_core::{Burst, Limit, Rate};
+    use tollgate_core::{Algorithm, Burst, Limit, Rate, Start};
 
     fn example() -> Snapshot {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
@@ -205,7 +234,10 @@ mod tests {
             breadth: Breadth::Client,
             name: name.into(),
             limit: LimitId::new(number).unwrap(),
-            meter: Meter::new(limit, Moment::from_nanos(7), 99),
+            ruler: Ruler::new(
+                Algorithm::TokenBucket(limit),
+                Start { now: Moment::from_nanos(7), offset: 99, origin: 0 },
+            ),
             overflow: Mark::from_word(3),
         };
         Snapshot {
@@ -217,6 +249,11 @@ mod tests {
             tiers: vec![tier("", 1), tier("pro", 2)],
             slots: vec![SavedSlot { index: 4, tag: Tag::from_word(0x1_0001), mark: Mark::from_word(6) }],
             crowded_windows: vec![3],
+            logs: vec![SavedLog {
+                id: BucketId { fingerprint: 9, windows: [1, 2] },
+                limit: LimitId::new(2).unwrap(),
+                charges: vec![(Moment::from_nanos(4), 5), (Moment::from_nanos(6), 7)],
+            }],
         }
     }
 

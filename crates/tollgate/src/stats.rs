@@ -1,6 +1,7 @@
 //! What the table has been through.
 
-use crate::memory::counters::{Counters, Event};
+use crate::memory::counters::Event;
+use crate::shared::Shared;
 
 /// Counts since the limiter was made. Each is exact; together they are not one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,12 +23,25 @@ pub struct Stats {
     pub overflowed: u64,
     /// Buckets carried over to another limit of their rule.
     pub relabelled: u64,
+    /// Checks whose idempotency key could not be remembered: a retry of theirs is charged again.
+    pub retries_unguarded: u64,
+    /// Reservations that are open, those that timed out and nobody has swept yet included.
+    pub reservations_open: usize,
+    /// Idempotency keys that are remembered, in the same way.
+    pub idempotency_keys: usize,
+    /// Charges that the sliding logs remember.
+    pub log_entries: usize,
 }
 
 impl Stats {
-    pub(crate) fn of(counters: &Counters, keys_max: usize) -> Stats {
+    pub(crate) fn of(shared: &Shared) -> Stats {
+        let counters = &shared.store.counters;
         Stats {
-            keys_max,
+            keys_max: shared.keys_max,
+            retries_unguarded: counters.sum(Event::RetryUnguarded),
+            reservations_open: shared.reservations.len(),
+            idempotency_keys: shared.remembered.len(),
+            log_entries: shared.store.logs.entries(),
             slots_taken: counters.sum(Event::TookFree),
             reclaimed: counters.sum(Event::TookFull),
             evicted: counters.sum(Event::Evicted),

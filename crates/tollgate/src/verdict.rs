@@ -15,6 +15,9 @@ pub enum Verdict {
     Admit {
         /// What is left in the bucket that has least left.
         remaining: Tokens,
+        /// How long to wait before going ahead; zero unless a leaky bucket shapes the traffic. It is paid for already: do not
+        /// check again.
+        delay: Span,
     },
     /// Not now; nothing was charged.
     Deny {
@@ -73,7 +76,15 @@ impl Verdict {
     /// What the tightest bucket holds now, if the check was decided by what buckets hold.
     pub const fn remaining(&self) -> Option<Tokens> {
         match self {
-            Verdict::Admit { remaining } | Verdict::Deny { remaining, .. } => Some(*remaining),
+            Verdict::Admit { remaining, .. } | Verdict::Deny { remaining, .. } => Some(*remaining),
+            _ => None,
+        }
+    }
+
+    /// How long an admitted check must wait before it goes ahead; `None` if it was not admitted. Zero but for a leaky bucket.
+    pub fn delay(&self) -> Option<Duration> {
+        match self {
+            Verdict::Admit { delay, .. } => Some(Duration::from(*delay)),
             _ => None,
         }
     }
@@ -82,7 +93,8 @@ impl Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Admit { remaining } => write!(f, "admitted, {remaining} left"),
+            Verdict::Admit { remaining, delay: Span::ZERO } => write!(f, "admitted, {remaining} left"),
+            Verdict::Admit { remaining, delay } => write!(f, "admitted, leave in {delay}, {remaining} left"),
             Verdict::Deny { wait, cause: Cause::Exceeded, .. } => write!(f, "denied, retry in {wait}"),
             Verdict::Deny { wait, cause: Cause::Crowded, .. } => {
                 write!(f, "denied for want of room in the table, retry in {wait}")
@@ -99,6 +111,8 @@ impl fmt::Display for Verdict {
 pub enum CheckError {
     /// A key without bytes.
     EmptyKey,
+    /// An idempotency key without bytes.
+    EmptyIdempotencyKey,
     /// A key above [`KEY_BYTES_MAX`].
     KeyTooLong {
         /// Its length.
@@ -118,6 +132,11 @@ pub enum CheckError {
         /// The position of the second one.
         charge: usize,
     },
+    /// A place at work taken without a guard: it would be lost until its timeout.
+    NeedsGuard {
+        /// The position of the charge.
+        charge: usize,
+    },
     /// A charge made by a rule of another limiter.
     ForeignCharge {
         /// Its position.
@@ -130,6 +149,12 @@ impl fmt::Display for CheckError {
         match self {
             Self::EmptyKey => {
                 write!(f, "`key` is empty; give the client's identity, or `()` for one bucket that all share")
+            }
+            Self::EmptyIdempotencyKey => {
+                write!(
+                    f,
+                    "`idempotency_key` is empty; give one for each thing that is to be charged once, or use `check`"
+                )
             }
             Self::KeyTooLong { bytes } => {
                 write!(f, "`key` has {bytes} bytes; use at most {KEY_BYTES_MAX}, or a digest of it")
@@ -145,6 +170,11 @@ impl fmt::Display for CheckError {
                 f,
                 "`charges[{charge}]` names a bucket that another charge of this check names under another limit; \
                  charge it once"
+            ),
+            Self::NeedsGuard { charge } => write!(
+                f,
+                "`charges[{charge}]` takes a place of a concurrency limit, which nobody would give back; use `enter`, or `reserve` \
+                 and `cancel`"
             ),
             Self::ForeignCharge { charge } => write!(
                 f,

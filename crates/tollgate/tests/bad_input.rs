@@ -255,8 +255,11 @@ fn the_ends_of_time_are_moments_like_any_other() {
         for _ in 0..60 {
             let _ = limiter.check_at("alice", Cost::ONE, now);
         }
-        limiter.default_rule().set_limit_at(Limit::new(Rate::per_year(1), Burst::tokens(1)).unwrap(), now);
-        limiter.default_rule().set_limit_at(limit(), now);
+        limiter
+            .default_rule()
+            .set_limit_at(Limit::new(Rate::per_year(1), Burst::tokens(1)).unwrap(), now)
+            .unwrap();
+        limiter.default_rule().set_limit_at(limit(), now).unwrap();
     }
     let verdict = limiter.check_at("alice", Cost::ONE, Moment::from_nanos(u64::MAX));
     assert!(!verdict.is_admitted());

@@ -69,8 +69,8 @@ fn a_limit_change_in_the_past_gives_nothing() {
     let rule = limiter.default_rule();
     assert_eq!(admitted_at(&limiter, "alice", START), 10);
     let (past, faster) = (START - Span::from_secs(50), Limit::new(Rate::per_second(100), Burst::tokens(10)));
-    rule.set_limit_at(faster.unwrap(), past);
-    rule.set_limit_at(limit(), past);
+    rule.set_limit_at(faster.unwrap(), past).unwrap();
+    rule.set_limit_at(limit(), past).unwrap();
     assert_eq!(admitted_at(&limiter, "alice", START), 0);
     assert_eq!(admitted_at(&limiter, "alice", START + Span::from_millis(100)), 1);
 }

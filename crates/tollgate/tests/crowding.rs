@@ -177,7 +177,10 @@ fn a_newcomer_is_denied_until_there_is_room() {
     clock.advance(Span::from_nanos(wait.as_nanos() - 1));
     assert!(!limiter.check(unlucky).is_admitted());
     clock.advance(Span::from_nanos(1));
-    assert_eq!(limiter.check(unlucky), Verdict::Admit { remaining: Tokens::from_micros(9_000_000) });
+    assert_eq!(
+        limiter.check(unlucky),
+        Verdict::Admit { remaining: Tokens::from_micros(9_000_000), delay: Span::ZERO }
+    );
     assert_eq!((limiter.stats().slots_taken, limiter.stats().reclaimed), (taken, 1));
 }
 

@@ -123,8 +123,8 @@ fn a_rule_declared_again_has_the_same_buckets_and_the_new_limit() {
     let logins = limiter.rule("logins", per_second(10, 50)).unwrap();
     assert!(logins.check_n("alice", Cost::tokens(30)).is_admitted());
     let again = limiter.rule("logins", per_second(10, 15)).unwrap();
-    assert_eq!(logins.limit(), per_second(10, 15));
-    assert_eq!(again.limit(), per_second(10, 15));
+    assert_eq!(logins.limit(), per_second(10, 15).into());
+    assert_eq!(again.limit(), per_second(10, 15).into());
     assert_eq!((0..99).filter(|_| again.check("alice").is_admitted()).count(), 15, "20 were left; clamped");
     assert!(!logins.check("alice").is_admitted());
 }
@@ -163,9 +163,9 @@ fn a_tier_declared_again_sets_its_limit() {
     let pro = limiter.default_rule().tier("pro", per_second(100, 500)).unwrap();
     assert!(pro.check("alice").is_admitted());
     limiter.default_rule().tier("pro", per_second(100, 40)).unwrap();
-    assert_eq!(pro.limit(), per_second(100, 40));
+    assert_eq!(pro.limit(), per_second(100, 40).into());
     assert_eq!(balance(&limiter, &pro, "alice"), tokens(40));
-    assert_eq!(limiter.default_rule().limit(), per_second(10, 50));
+    assert_eq!(limiter.default_rule().limit(), per_second(10, 50).into());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_raised_burst_is_room_and_not_tokens() {
     let rule = limiter.default_rule();
     assert!(rule.check_n("alice", Cost::tokens(50)).is_admitted());
     clock.advance(HOUR);
-    rule.set_limit(per_second(10, 5_000));
+    rule.set_limit(per_second(10, 5_000)).unwrap();
     for key in ["alice", "never seen"] {
         assert_eq!(balance(&limiter, rule, key), tokens(50), "{key}");
     }
@@ -192,10 +192,10 @@ fn a_new_rate_holds_from_its_change_on() {
     let rule = limiter.default_rule();
     assert!(rule.check_n("alice", Cost::tokens(100)).is_admitted());
     clock.advance(Span::from_secs(2));
-    rule.set_limit(per_second(1, 100));
+    rule.set_limit(per_second(1, 100)).unwrap();
     clock.advance(Span::from_secs(3));
     assert_eq!(balance(&limiter, rule, "alice"), tokens(2 * 10 + 3));
-    rule.set_limit_at(per_second(20, 100), limiter.now());
+    rule.set_limit_at(per_second(20, 100), limiter.now()).unwrap();
     clock.advance(Span::from_secs(1));
     assert_eq!(balance(&limiter, rule, "alice"), tokens(2 * 10 + 3 + 20));
 }
@@ -205,9 +205,9 @@ fn a_smaller_burst_clamps_for_good() {
     let (limiter, _) = limiter(per_second(10, 100));
     let rule = limiter.default_rule();
     assert!(rule.check("alice").is_admitted());
-    rule.set_limit(per_second(10, 20));
+    rule.set_limit(per_second(10, 20)).unwrap();
     assert_eq!(balance(&limiter, rule, "alice"), tokens(20));
-    rule.set_limit(per_second(10, 100));
+    rule.set_limit(per_second(10, 100)).unwrap();
     assert_eq!(balance(&limiter, rule, "alice"), tokens(20));
     assert_eq!(balance(&limiter, rule, "never seen"), tokens(20));
 }
@@ -272,8 +272,8 @@ fn clones_share_everything() {
         }
     });
     assert_eq!(balance(&limiter, limiter.default_rule(), "alice"), tokens(2));
-    clones[0].default_rule().clone().set_limit(per_second(1, 1));
-    assert_eq!(limiter.default_rule().limit(), per_second(1, 1));
+    clones[0].default_rule().clone().set_limit(per_second(1, 1)).unwrap();
+    assert_eq!(limiter.default_rule().limit(), per_second(1, 1).into());
     assert_eq!(limiter.stats(), clones[1].stats());
     clock.advance(HOUR);
     assert_eq!(clones[0].now(), limiter.now());

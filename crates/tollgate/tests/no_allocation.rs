@@ -64,7 +64,7 @@ fn no_way_of_asking_allocates() {
         allocates_nothing(|| rule.check("bob"));
         allocates_nothing(|| rule.charge("carol"));
         allocates_nothing(|| limiter.stats());
-        allocates_nothing(|| rule.set_limit(per_second(1, 3 + round)));
+        allocates_nothing(|| rule.set_limit(per_second(1, 3 + round)).unwrap());
         allocates_nothing(|| rule.limit());
     }
 }

@@ -55,7 +55,7 @@ fn an_admitted_check_charges_every_bucket() {
     let gate = gate();
     assert_eq!(
         gate.request("alice", "/search"),
-        Verdict::Admit { remaining: Tokens::from_micros(4_000_000) }
+        Verdict::Admit { remaining: Tokens::from_micros(4_000_000), delay: Span::ZERO }
     );
     assert_eq!(gate.balance(&gate.user, "alice"), 4);
     assert_eq!(gate.balance(&gate.endpoint, "/search"), 19);
@@ -137,7 +137,7 @@ fn one_bucket_named_twice_pays_for_both() {
     let alice = |tokens| gate.user.charge_n("alice", Cost::tokens(tokens));
     let both = |a, b| gate.limiter.check_all(&[alice(a), gate.user.charge("bob"), alice(b)]);
     assert_eq!(both(3, 3), Verdict::Never { denied: set(&[0, 2]) });
-    assert_eq!(both(2, 2), Verdict::Admit { remaining: Tokens::from_micros(1_000_000) });
+    assert_eq!(both(2, 2), Verdict::Admit { remaining: Tokens::from_micros(1_000_000), delay: Span::ZERO });
     assert_eq!(
         both(1, 1),
         Verdict::Deny {
@@ -202,9 +202,9 @@ fn a_client_that_changed_tier_is_charged_under_the_new_one() {
     let pro = gate.user.tier("pro", per_second(100, 50)).unwrap();
     assert!(gate.user.check_n("alice", Cost::tokens(3)).is_admitted());
     let request = || gate.limiter.check_all(&[pro.charge("alice"), gate.global.charge(())]);
-    assert_eq!(request(), Verdict::Admit { remaining: Tokens::from_micros(1_000_000) });
+    assert_eq!(request(), Verdict::Admit { remaining: Tokens::from_micros(1_000_000), delay: Span::ZERO });
     gate.clock.advance(Span::from_secs(1));
-    assert_eq!(request(), Verdict::Admit { remaining: Tokens::from_micros(49_000_000) });
+    assert_eq!(request(), Verdict::Admit { remaining: Tokens::from_micros(49_000_000), delay: Span::ZERO });
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_limit_that_is_declared_differently_applies_as_a_live_change() {
 
     let limiter = restored(&scratch.file(), per_day(2, 5_000));
     let (rule, logins) = (limiter.default_rule(), limiter.rule("logins", per_day(1, 10)).unwrap());
-    assert_eq!((rule.limit(), logins.limit()), (per_day(2, 5_000), per_day(1, 10)));
+    assert_eq!((rule.limit(), logins.limit()), (per_day(2, 5_000).into(), per_day(1, 10).into()));
     assert_about(30, balance(&limiter, rule, "alice"));
     assert_about(50, balance(&limiter, rule, "never seen"));
     assert_about(10, balance(&limiter, &logins, "alice"));

@@ -2,6 +2,8 @@
 #![cfg(feature = "tokio")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "waiting/algorithms.rs"]
+mod algorithms;
 #[path = "waiting/bad_input.rs"]
 mod bad_input;
 #[path = "waiting/cancelling.rs"]

@@ -80,7 +80,7 @@ fn a_thread_is_refused_what_it_cannot_get_in_time() {
 fn a_changed_limit_reaches_a_parked_thread() {
     let (limiter, clock) = spent(per_second(1, 5));
     let left = queue_up(&limiter, &[5, 5]);
-    limiter.default_rule().set_limit(per_second(1_000, 5));
+    limiter.default_rule().set_limit(per_second(1_000, 5)).unwrap();
     for waiter in [0, 1] {
         clock.advance(Span::from_millis(5));
         assert_eq!(left.recv().unwrap(), waiter);

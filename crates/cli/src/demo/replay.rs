@@ -56,7 +56,7 @@ impl<'s> Replay<'s> {
         self.play_until(now);
         match self.limiter.default_rule().peek_at(CLIENT, Cost::ONE, now) {
             // A peek tells what would be left once the token was spent.
-            Verdict::Admit { remaining } => {
+            Verdict::Admit { remaining, .. } => {
                 Tokens::from_micros(remaining.as_micros() + Cost::ONE.as_micros())
             }
             verdict => verdict.remaining().unwrap_or_default(),

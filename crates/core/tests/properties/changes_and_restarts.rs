@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tollgate_core::{Meter, Moment, Span};
+use tollgate_core::{Meter, Moment, Ruler, Span};
 use tollgate_sim::seeds::{Rng, for_each_seed};
 
 use super::any_limit::{any_limit, any_pause};
@@ -11,11 +11,12 @@ use super::any_limit::{any_limit, any_pause};
 pub(crate) fn keep_every_balance(seeds: Range<u64>) {
     for_each_seed(seeds, |rng| {
         let (meter, now) = any_meter(rng);
-        assert_eq!(Meter::from_words(meter.words()), meter);
-        assert_eq!(Meter::try_from_words(meter.words()), Some(meter));
+        let ruler = Ruler::from(meter);
+        assert_eq!(Ruler::from_words(ruler.words()), ruler);
+        assert_eq!(Ruler::try_from_words(ruler.words()), Some(ruler));
 
         let restarted = Moment::from_nanos(rng.u64(..) >> 4);
-        let carried = meter.transplant(now, restarted);
+        let carried = meter.transplant(now, restarted, 0);
         let level = meter.level(now);
         let balance = rng.i64(0..=level.balance(level.full_mark()));
         let mark = level.mark_of(balance);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use tollgate::{Clock, Crowding, Limiter, Rule};
+use tollgate::{Algorithm, Clock, Crowding, Limiter, Rule};
 use tollgate_core::{Cost, Limit, Moment, Span};
 
 use super::{Decoder, OPERATIONS_MAX, Operation};
@@ -96,7 +96,7 @@ impl Small {
     /// hardly an input would crowd the table.
     fn tame(&self, operation: Operation) -> Operation {
         let tame_charge = |charge: Charge| {
-            let burst = self.rules[charge.rule.0].0.limit().burst().as_micros();
+            let burst = self.rules[charge.rule.0].0.limit().full().as_micros();
             let key = match charge.key {
                 Key::Number(number) => Key::Number(number % KEYS),
                 other => other,
@@ -105,7 +105,10 @@ impl Small {
         };
         match operation {
             Operation::Forward(span) => {
-                let longest = self.rules[0].0.limit().time_to_full().as_nanos() / 4;
+                let Algorithm::TokenBucket(limit) = self.rules[0].0.limit() else {
+                    return Operation::Forward(span);
+                };
+                let longest = limit.time_to_full().as_nanos() / 4;
                 Operation::Forward(Span::from_nanos(span.as_nanos().min(longest)))
             }
             Operation::Check(charge) => Operation::Check(tame_charge(charge)),
@@ -121,7 +124,7 @@ impl Small {
 
     fn change(&mut self, rule: usize, limit: Limit) {
         let (rule, promise) = &mut self.rules[rule];
-        rule.set_limit_at(limit, self.now);
+        rule.set_limit_at(limit, self.now).expect("both are token buckets");
         *promise = promise.clone().then(self.now, limit);
     }
 

@@ -1,8 +1,8 @@
-//! Charges that lie ahead of the meter, for those who wait: booked at once, covered later, given back if they give up.
+//! Charges that lie ahead of the meter, for those who wait: booked at once, covered later.
 //!
 //! While a booking is not covered the bucket is in debt, so no check is admitted before whoever waits. Knows no queue.
 
-use tollgate_core::{Cost, Level, Mark, Meter, Moment, Span, Spend, Tokens};
+use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Unbookable};
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
@@ -18,9 +18,9 @@ const PLACES_MAX: usize = 4_096;
 /// What was booked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Booked {
-    /// Where the meter of the ask's limit must be before the charge is covered.
-    pub(crate) mark: Mark,
-    /// How long that takes; zero if the bucket could pay at once.
+    /// Where the meter of the ask's limit must be before whoever booked may leave.
+    pub(crate) departure: Mark,
+    /// How long that takes; zero if it may leave at once.
     pub(crate) wait: Span,
 }
 
@@ -31,18 +31,23 @@ pub(crate) enum Unbooked {
     Never,
     /// It would be covered only after this wait, which is longer than allowed.
     TooLong(Span),
+    /// A leaky bucket has no room for it until after this wait.
+    Full(Span),
     /// The bucket would be in debt by more than [`tollgate_core::DEBT_MAX`].
     TooDeep,
     /// The table has no room for the bucket, and may have some after this wait.
     Crowded(Span),
+    /// Nobody can wait under this algorithm.
+    NoQueue(&'static str),
 }
 
 impl<M: MeterSource> Store<M> {
     /// Charges the bucket whether it holds the cost or not, if it will be covered within `wait_max`.
     pub(crate) fn book(&self, ask: &Ask, when: When<'_>, wait_max: Span) -> Result<Booked, Unbooked> {
         let (now, patience, mut places) = (when.moment(), Patience::default(), 0);
-        let meter = self.meters.meter(ask.limit);
-        if meter.limit().never_admits(ask.cost) {
+        let ruler = self.meters.ruler(ask.limit);
+        let meter = meter_of(&ruler)?;
+        if ruler.never_admits(ask.demand) {
             return Err(Unbooked::Never);
         }
         loop {
@@ -51,7 +56,7 @@ impl<M: MeterSource> Store<M> {
                 None if places == PLACES_MAX => return Err(Unbooked::Crowded(CLOCK_ERROR_MAX)),
                 None => {
                     places += 1;
-                    match self.place(ask, when)? {
+                    match self.place_to_book(ask, when)? {
                         Some(overflow) => overflow,
                         None => continue,
                     }
@@ -62,17 +67,21 @@ impl<M: MeterSource> Store<M> {
                 patience.wait();
                 continue;
             }
+            let is_overflow = tag == Tag::overflow(ask.limit);
             match slot.mark(tag) {
                 Ok(mark) => {
-                    let booked = self.booked(tag, mark, ask.cost, &meter, now)?;
-                    if booked.wait > wait_max {
-                        return Err(Unbooked::TooLong(booked.wait));
+                    let from = if is_overflow { self.overflow_mark(mark, &ruler, now) } else { mark };
+                    let booking =
+                        meter.book(from, ask.demand, now).map_err(|why| unbooked(why, &meter, now))?;
+                    let wait = wait_for(&meter, booking.missing, now);
+                    if wait > wait_max {
+                        return Err(Unbooked::TooLong(wait));
                     }
-                    if slot.swap(mark, booked.mark) {
-                        if tag == Tag::overflow(ask.limit) {
+                    if slot.swap(mark, booking.mark) {
+                        if is_overflow {
                             self.counters.count(Event::Overflowed);
                         }
-                        return Ok(booked);
+                        return Ok(Booked { departure: booking.departure, wait });
                     }
                 }
                 Err(Unread::Locked) => patience.wait(),
@@ -81,22 +90,46 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Whether the bucket is in the table and holds too little, so that there is nothing to do but to book. A quick look: what
-    /// it does not see, a check in full will.
-    pub(crate) fn is_short(&self, ask: &Ask, now: Moment) -> bool {
-        let meter = self.meters.meter(ask.limit);
-        let mark = self.find(ask).and_then(|(slot, tag)| {
-            slot.mark(tag)
-                .ok()
-                .filter(|_| tag.limit() == Some(ask.limit) && !meter.limit().never_admits(ask.cost))
-        });
-        mark.is_some_and(|mark| matches!(meter.level(now).spend(mark, ask.cost), Spend::Short { .. }))
+    /// Whether there is nothing to do but to book: the bucket is in the table and holds too little, or it is one that nobody
+    /// leaves without a booking. A quick look: what it does not see, a check in full will.
+    pub(crate) fn must_book(&self, ask: &Ask, now: Moment) -> Result<bool, Unbooked> {
+        let ruler = self.meters.ruler(ask.limit);
+        let meter = meter_of(&ruler)?;
+        if ruler.never_admits(ask.demand) {
+            return Err(Unbooked::Never);
+        }
+        if meter.is_queue() {
+            return Ok(true);
+        }
+        let mark = self.find(ask).filter(|(_, tag)| tag.limit() == Some(ask.limit));
+        let mark = mark.and_then(|(slot, tag)| slot.mark(tag).ok());
+        let spend = mark.map(|mark| ruler.reading(now).spend(mark, ask.demand));
+        Ok(matches!(spend, Some(Spend::Short { .. })))
+    }
+
+    /// How long after `now` the meter of the ask's limit will be at `departure`.
+    pub(crate) fn time_to(&self, ask: &Ask, departure: Mark, now: Moment) -> Span {
+        let meter = self.meters.ruler(ask.limit).meter();
+        meter.map_or(Span::ZERO, |meter| {
+            wait_for(&meter, meter.lead(departure, now).min(0).unsigned_abs(), now)
+        })
+    }
+
+    /// Makes the bucket hold no more than when the ask, with this departure, was booked; if it was forgotten it gets a place for
+    /// that.
+    pub(crate) fn drain_to(&self, ask: &Ask, departure: Mark, when: When<'_>) {
+        let ruler = self.meters.ruler(ask.limit);
+        let Some(meter) = ruler.meter() else { return };
+        let booked = meter.mark_of_booking(departure, ask.demand);
+        let most = ruler.reading(when.moment()).balance(booked);
+        while self.find(ask).is_none() && matches!(self.place_to_book(ask, when), Ok(None)) {}
+        self.rewrite(ask, when, |reading: &Reading, mark| reading.emptier(mark, reading.mark_of(most)));
     }
 
     /// Gives an absent bucket a place without charging it; the overflow bucket, if that stands for it.
-    fn place(&self, ask: &Ask, when: When<'_>) -> Result<Option<(&Slot, Tag)>, Unbooked> {
+    fn place_to_book(&self, ask: &Ask, when: When<'_>) -> Result<Option<(&Slot, Tag)>, Unbooked> {
         // A place is taken for no cost at all: what the bucket holds does not matter to whoever will wait.
-        let free = Ask { cost: Cost::micros(0), ..*ask };
+        let free = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
         match self.move_in(&free, when, Purpose::Place) {
             MoveIn::UseOverflow => Ok(Some((self.meters.overflow(ask.limit), Tag::overflow(ask.limit)))),
             // No room, or only for one that starts in debt, which is not booked blindly: it may be somebody else's.
@@ -105,61 +138,22 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    fn booked(
-        &self,
-        tag: Tag,
-        mark: Mark,
-        cost: Cost,
-        meter: &Meter,
-        now: Moment,
-    ) -> Result<Booked, Unbooked> {
-        let level = meter.level(now);
-        let is_overflow = tag.limit().is_some_and(|limit| tag == Tag::overflow(limit));
-        let mark = if is_overflow { level.emptier(mark, self.floor(meter, now)) } else { mark };
-        let booking = level.book(mark, cost).ok_or(Unbooked::TooDeep)?;
-        let wait = if booking.missing == 0 { Span::ZERO } else { meter.wait_for(booking.missing, now) };
-        Ok(Booked { mark: booking.mark, wait })
+    fn overflow_mark(&self, mark: Mark, ruler: &Ruler, now: Moment) -> Mark {
+        ruler.reading(now).emptier(mark, self.floor(ruler, now))
     }
+}
 
-    /// Gives the ask's cost back to its bucket, under whatever limit it is now, and makes it no fuller than full: what was
-    /// really given. A bucket that is not in the table is full, and gets nothing.
-    pub(crate) fn give_back(&self, ask: &Ask, when: When<'_>) -> Tokens {
-        let mut given = Tokens::ZERO;
-        self.move_mark(ask, when, |level, mark| {
-            let (back, amount) = level.give_back(mark, Tokens::from(ask.cost));
-            given = amount;
-            back
-        });
-        given
-    }
+fn meter_of(ruler: &Ruler) -> Result<Meter, Unbooked> {
+    ruler.meter().ok_or(Unbooked::NoQueue(ruler.algorithm().name()))
+}
 
-    /// Makes the bucket hold no more than one whose mark under the ask's limit is `ceiling`. If it was forgotten, it gets a
-    /// place for that, unless there is none.
-    pub(crate) fn drain_to(&self, ask: &Ask, ceiling: Mark, when: When<'_>) {
-        let most = self.meters.meter(ask.limit).level(when.moment()).lead(ceiling);
-        for _ in 0..PLACES_MAX {
-            let moved = self.move_mark(ask, when, |level, mark| level.emptier(mark, level.mark_of(most)));
-            if moved || !matches!(self.place(ask, when), Ok(None)) {
-                return;
-            }
-        }
+fn unbooked(why: Unbookable, meter: &Meter, now: Moment) -> Unbooked {
+    match why {
+        Unbookable::Full { missing } => Unbooked::Full(meter.wait_for(missing, now)),
+        Unbookable::TooDeep => Unbooked::TooDeep,
     }
+}
 
-    /// Moves the mark of a bucket, under whatever limit it is. Whether it is in the table.
-    fn move_mark(&self, ask: &Ask, when: When<'_>, mut to: impl FnMut(Level, Mark) -> Mark) -> bool {
-        let patience = Patience::default();
-        while let Some((slot, tag)) = self.find(ask) {
-            match (slot.mark(tag), tag.limit()) {
-                (Ok(mark), Some(limit)) => {
-                    let level = self.meters.meter(limit).level(when.moment());
-                    if slot.swap(mark, to(level, mark)) {
-                        return true;
-                    }
-                }
-                (Err(Unread::Locked), _) => patience.wait(),
-                (Ok(_), None) | (Err(Unread::Gone), _) => {}
-            }
-        }
-        false
-    }
+fn wait_for(meter: &Meter, missing: u64, now: Moment) -> Span {
+    if missing == 0 { Span::ZERO } else { meter.wait_for(missing, now) }
 }

@@ -23,9 +23,11 @@ pub(crate) enum Event {
     Overflowed,
     /// A bucket was carried over to another limit.
     Relabelled,
+    /// An idempotency key was not remembered for want of room.
+    RetryUnguarded,
 }
 
-const EVENTS: usize = 7;
+const EVENTS: usize = 8;
 
 /// Counters striped over cache lines.
 #[derive(Debug, Default)]

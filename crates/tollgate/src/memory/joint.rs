@@ -4,11 +4,13 @@
 //! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
 //! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
 
-use tollgate_core::{BucketSet, Cost, Level, Mark, Meter, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Demand, Generation, Mark, Moment, Reading, Ruler, Span, Spend, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
+use crate::identity::BucketId;
 use crate::memory::LimitId;
 use crate::memory::counters::Event;
+use crate::memory::logs::{LogAnswer, LogAsk, LogRefusal};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
@@ -33,12 +35,13 @@ struct Wanted {
 struct Part<'t> {
     slot: &'t Slot,
     tag: Tag,
-    limit: LimitId,
-    /// Where it stood when it was looked at.
+    /// Where it stood when it was looked at, or when it was charged.
     mark: Mark,
-    level: Level,
-    burst: Tokens,
-    cost: Cost,
+    /// Where the charge has put it.
+    paid: Option<Mark>,
+    ruler: Ruler,
+    reading: Reading,
+    ask: Ask,
     breadth: Breadth,
     members: BucketSet,
     /// An overflow bucket stands for clients who may not be this full: see [`Store::floor`].
@@ -48,8 +51,44 @@ struct Part<'t> {
 /// Why a check must be looked at afresh.
 struct StartOver;
 
+/// What came of a check over several buckets.
+pub(crate) struct Outcome<const N: usize> {
+    pub(crate) verdict: Verdict,
+    /// What was charged where, if it was admitted: one for each bucket whose state is a word.
+    pub(crate) receipts: [Option<Receipt>; N],
+    /// The same of logs.
+    pub(crate) log_receipts: Vec<LogReceipt>,
+}
+
+/// A charge that was made, so that it can be settled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Receipt {
+    pub(crate) ask: Ask,
+    /// Which charges of the check these are.
+    pub(crate) members: BucketSet,
+    /// Where the charge left the bucket.
+    pub(crate) paid: Mark,
+    /// In which generation it took its places, if it did.
+    pub(crate) generation: Option<Generation>,
+    /// It was the overflow bucket that stood for it.
+    pub(crate) overflow: bool,
+}
+
+/// A charge that was made to a log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogReceipt {
+    pub(crate) id: BucketId,
+    pub(crate) limit_id: LimitId,
+    pub(crate) demand: Demand,
+    pub(crate) members: BucketSet,
+    /// When it counts as made.
+    pub(crate) at: Moment,
+}
+
 /// A denial in the making.
 struct Refusal {
+    /// What is left in the log that has least left, if none refuses.
+    left: Tokens,
     wait: Span,
     remaining: Tokens,
     denied: BucketSet,
@@ -65,23 +104,24 @@ impl<M: MeterSource> Store<M> {
         when: When<'_>,
     ) -> Verdict {
         match self.charge_all_likely::<N>(asks.clone(), when.moment()) {
-            Some(remaining) => Verdict::Admit { remaining },
-            None => self.charge_all_fully::<N>(asks, when),
+            Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
+            None => self.charge_all_fully::<N>(asks, when).verdict,
         }
     }
 
     /// Any check over several buckets.
     #[inline(never)]
-    fn charge_all_fully<const N: usize>(
+    pub(crate) fn charge_all_fully<const N: usize>(
         &self,
         asks: impl IntoIterator<Item = (Ask, Breadth)>,
         mut when: When<'_>,
-    ) -> Verdict {
+    ) -> Outcome<N> {
         let mut merged = [None; N];
         let wanted = match merge(asks, &mut merged) {
             Ok(wanted) => wanted,
-            Err(error) => return Verdict::Invalid(error),
+            Err(error) => return Outcome::of(Verdict::Invalid(error)),
         };
+        let mut logs = self.logs.lock(wanted.iter().flatten().filter_map(|wanted| self.log_ask(wanted)));
         let (mut overflowing, patience) = (BucketSet::EMPTY, Patience::default());
         for _ in 0..RESTARTS_MAX {
             let (mut parts, mut absent) = (Parts::<N>::new(), BucketSet::EMPTY);
@@ -91,18 +131,21 @@ impl<M: MeterSource> Store<M> {
                 continue;
             }
             let mut refusal = self.peek_parts(&parts, when);
+            refusal.add_logs(logs.peek(when.moment()));
             for wanted in absent.iter().filter_map(|index| wanted[index]) {
                 self.peek_absent(&wanted, when, &mut refusal);
             }
             if let Some(denial) = refusal.verdict() {
-                return denial;
+                return Outcome::of(denial);
             }
             if absent.is_empty() {
                 if let Ok(remaining) = parts.commit() {
+                    let log_receipts = logs.charge(when.moment());
                     for part in parts.iter().filter(|part| part.floor.is_some()) {
                         self.counters.add(Event::Overflowed, part.members.iter().count() as u64);
                     }
-                    return Verdict::Admit { remaining };
+                    let outcome = parts.outcome(remaining.min(refusal.left), when.moment());
+                    return Outcome { log_receipts, ..outcome };
                 }
                 patience.wait();
                 continue;
@@ -114,14 +157,22 @@ impl<M: MeterSource> Store<M> {
                     MoveIn::LookAgain => {}
                     MoveIn::UseOverflow => overflowing.insert(index),
                     // It looked as if there were room a moment ago.
-                    MoveIn::Decided(verdict) => return on_behalf_of(wanted.members, verdict),
+                    MoveIn::Decided(verdict) => return Outcome::of(on_behalf_of(wanted.members, verdict)),
                 }
             }
             when = self.refresh(when);
         }
         self.counters.count(Event::DeniedNew);
         let denied = wanted.iter().flatten().fold(BucketSet::EMPTY, |all, wanted| all.union(wanted.members));
-        Verdict::Deny { wait: CLOCK_ERROR_MAX, remaining: Tokens::ZERO, denied, cause: Cause::Crowded }
+        let wait = CLOCK_ERROR_MAX;
+        Outcome::of(Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::Crowded })
+    }
+
+    /// What is asked of a log, if that is where the bucket's state is.
+    fn log_ask(&self, wanted: &Wanted) -> Option<LogAsk> {
+        let limit = self.meters.ruler(wanted.ask.limit).log()?;
+        let Ask { id, limit: limit_id, demand } = wanted.ask;
+        Some(LogAsk { id, limit, limit_id, demand, members: wanted.members })
     }
 
     /// Finds the buckets of a check, and which are absent.
@@ -134,6 +185,10 @@ impl<M: MeterSource> Store<M> {
         absent: &mut BucketSet,
     ) -> Result<(), StartOver> {
         for (index, Wanted { ask, breadth, members }) in wanted.iter().flatten().enumerate() {
+            let ruler = self.meters.ruler(ask.limit);
+            if ruler.log().is_some() {
+                continue;
+            }
             let (slot, tag) = match self.find(ask) {
                 Some((slot, tag)) => (slot, tag),
                 None if overflowing.contains(index) => {
@@ -151,23 +206,21 @@ impl<M: MeterSource> Store<M> {
             let is_overflow = tag == Tag::overflow(ask.limit);
             // Two clients without room of their own have one overflow bucket between them.
             if is_overflow && let Some(part) = parts.of_slot(slot) {
-                part.cost = part.cost.plus(ask.cost);
+                part.ask.demand.cost = part.ask.demand.cost.plus(ask.demand.cost);
                 part.members = part.members.union(*members);
                 continue;
             }
-            let meter = self.meters.meter(ask.limit);
-            let level = meter.level(when.moment());
             parts.push(Part {
                 slot,
                 tag,
-                limit: ask.limit,
                 mark: wait_for_mark(slot, tag)?,
-                level,
-                burst: meter.limit().burst(),
-                cost: ask.cost,
+                paid: None,
+                ruler,
+                reading: ruler.reading(when.moment()),
+                ask: *ask,
                 breadth: *breadth,
                 members: *members,
-                floor: is_overflow.then(|| self.floor(&meter, when.moment())),
+                floor: is_overflow.then(|| self.floor(&ruler, when.moment())),
             });
         }
         Ok(())
@@ -177,10 +230,10 @@ impl<M: MeterSource> Store<M> {
     fn peek_parts<const N: usize>(&self, parts: &Parts<'_, N>, when: When<'_>) -> Refusal {
         let mut refusal = Refusal::none();
         for part in parts.iter() {
-            if Tokens::from(part.cost) > part.burst {
-                part.refuse_for_good(&self.meters.meter(part.limit), &mut refusal);
-            } else if let Spend::Short { missing, held } = part.spend(part.mark) {
-                let wait = self.meters.meter(part.limit).wait_for(missing, when.moment());
+            if part.ruler.never_admits(part.ask.demand) {
+                part.refuse_for_good(&mut refusal);
+            } else if let Spend::Short { held, .. } = part.spend(part.mark) {
+                let wait = part.ruler.wait(part.from(part.mark), part.ask.demand, when.moment());
                 refusal.add(part.members, wait, held);
             }
         }
@@ -191,7 +244,7 @@ impl<M: MeterSource> Store<M> {
     /// displaced for a check that is denied.
     fn peek_absent(&self, wanted: &Wanted, when: When<'_>, refusal: &mut Refusal) {
         let Wanted { ask, members, .. } = wanted;
-        if self.meters.meter(ask.limit).limit().never_admits(ask.cost) {
+        if self.meters.ruler(ask.limit).never_admits(ask.demand) {
             refusal.never = refusal.never.union(*members);
         } else if let MoveIn::Decided(Verdict::Deny { wait, remaining, cause, .. }) =
             self.move_in(ask, when, Purpose::Look)
@@ -199,6 +252,13 @@ impl<M: MeterSource> Store<M> {
             refusal.add(*members, wait, remaining);
             refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
         }
+    }
+}
+
+impl<const N: usize> Outcome<N> {
+    /// Nothing was charged.
+    fn of(verdict: Verdict) -> Self {
+        Outcome { verdict, receipts: [None; N], log_receipts: Vec::new() }
     }
 }
 
@@ -214,7 +274,8 @@ fn merge<const N: usize>(
                 return Err(CheckError::TierConflict { charge: index });
             }
             Some(same) => {
-                same.ask.cost = same.ask.cost.plus(ask.cost);
+                same.ask.demand.cost = same.ask.demand.cost.plus(ask.demand.cost);
+                same.ask.demand.keep = same.ask.demand.keep.max(ask.demand.keep);
                 same.members.insert(index);
             }
             None => {
@@ -257,20 +318,38 @@ impl<'t, const N: usize> Parts<'t, N> {
         if !mutant::is("unsorted") && !parts.is_sorted_by_key(place_in_order) {
             parts.sort_unstable_by_key(place_in_order);
         }
-        let Some((Some(last), rest)) = self.list[..self.len].split_last() else { return Err(StartOver) };
         let (mut holding, mut tightest) = (Holding::<N>::new(), Tokens::from_micros(u64::MAX));
-        for part in rest.iter().flatten() {
+        // Without any, all buckets are logs, which are locked.
+        let Some((Some(last), rest)) = self.list[..self.len].split_last_mut() else { return Ok(tightest) };
+        for part in rest.iter_mut().flatten() {
             tightest = tightest.min(holding.hold(part)?);
         }
-        let mut mark = last.mark;
         loop {
-            let Spend::Paid { mark: paid, remaining } = last.spend(mark) else { return Err(StartOver) };
-            if last.slot.swap(mark, paid) {
+            let Spend::Paid { mark: paid, remaining } = last.spend(last.mark) else { return Err(StartOver) };
+            if last.slot.swap(last.mark, paid) {
+                last.paid = Some(paid);
                 holding.charge();
                 return Ok(tightest.min(remaining));
             }
-            mark = wait_for_mark(last.slot, last.tag)?;
+            last.mark = wait_for_mark(last.slot, last.tag)?;
         }
+    }
+
+    /// What came of a check that was charged at `now`.
+    fn outcome(&self, remaining: Tokens, now: Moment) -> Outcome<N> {
+        let delays = self.iter().map(|part| part.ruler.delay(part.mark, now));
+        let mut outcome =
+            Outcome::of(Verdict::Admit { remaining, delay: delays.max().unwrap_or(Span::ZERO) });
+        for (receipt, part) in outcome.receipts.iter_mut().zip(self.iter()) {
+            *receipt = Some(Receipt {
+                ask: part.ask,
+                members: part.members,
+                paid: part.paid.unwrap_or(part.mark),
+                generation: part.paid.and_then(|paid| part.reading.generation(paid)),
+                overflow: part.floor.is_some(),
+            });
+        }
+        outcome
     }
 }
 
@@ -296,19 +375,24 @@ fn wait_for_mark(slot: &Slot, tag: Tag) -> Result<Mark, StartOver> {
 impl Part<'_> {
     /// Refuses a cost above the burst. Of clients without room that share one bucket the costs together may be above it: when
     /// they have room they may all be admitted.
-    fn refuse_for_good(&self, meter: &Meter, refusal: &mut Refusal) {
+    fn refuse_for_good(&self, refusal: &mut Refusal) {
         if self.floor.is_none() {
             refusal.never = refusal.never.union(self.members);
         } else {
-            refusal.add(self.members, meter.limit().time_to_full(), Tokens::ZERO);
+            let time_to_full = self.ruler.meter().map_or(Span::ZERO, |meter| meter.limit().time_to_full());
+            refusal.add(self.members, time_to_full, Tokens::ZERO);
             refusal.cause = Cause::Crowded;
         }
     }
 
     /// What the charge makes of the bucket.
     fn spend(&self, mark: Mark) -> Spend {
-        let mark = self.floor.map_or(mark, |floor| self.level.emptier(mark, floor));
-        self.level.spend(mark, self.cost)
+        self.reading.spend(self.from(mark), self.ask.demand)
+    }
+
+    /// What is charged, if the slot stands at `mark`: no fuller than whom it stands for may be.
+    fn from(&self, mark: Mark) -> Mark {
+        self.floor.map_or(mark, |floor| self.reading.emptier(mark, floor))
     }
 }
 
@@ -325,16 +409,16 @@ impl<'t, const N: usize> Holding<'t, N> {
     }
 
     /// Takes hold of one bucket that can pay; what it will have left.
-    fn hold(&mut self, part: &Part<'t>) -> Result<Tokens, StartOver> {
-        let mut mark = part.mark;
+    fn hold(&mut self, part: &mut Part<'t>) -> Result<Tokens, StartOver> {
         loop {
-            let Spend::Paid { mark: paid, remaining } = part.spend(mark) else { return Err(StartOver) };
-            if part.slot.hold(mark) {
-                self.slots[self.len] = Some((part.slot, mark, paid));
+            let Spend::Paid { mark: paid, remaining } = part.spend(part.mark) else { return Err(StartOver) };
+            if part.slot.hold(part.mark) {
+                part.paid = Some(paid);
+                self.slots[self.len] = Some((part.slot, part.mark, paid));
                 self.len += 1;
                 return Ok(remaining);
             }
-            mark = wait_for_mark(part.slot, part.tag)?;
+            part.mark = wait_for_mark(part.slot, part.tag)?;
         }
     }
 
@@ -356,7 +440,7 @@ impl Refusal {
     fn none() -> Refusal {
         let most = Tokens::from_micros(u64::MAX);
         let (denied, never) = (BucketSet::EMPTY, BucketSet::EMPTY);
-        Refusal { wait: Span::ZERO, remaining: most, denied, never, cause: Cause::Exceeded }
+        Refusal { left: most, wait: Span::ZERO, remaining: most, denied, never, cause: Cause::Exceeded }
     }
 
     fn add(&mut self, members: BucketSet, wait: Span, held: Tokens) {
@@ -365,11 +449,26 @@ impl Refusal {
         self.remaining = self.remaining.min(held);
     }
 
-    fn verdict(self) -> Option<Verdict> {
+    /// What the check's logs say.
+    fn add_logs(&mut self, answers: impl Iterator<Item = LogAnswer>) {
+        for LogAnswer { members, answer } in answers {
+            match answer {
+                Ok(remaining) => self.left = self.left.min(remaining),
+                Err(LogRefusal::Never) => self.never = self.never.union(members),
+                Err(LogRefusal::Short { wait, held }) => self.add(members, wait, held),
+                Err(LogRefusal::Crowded { wait }) => {
+                    self.add(members, wait, Tokens::ZERO);
+                    self.cause = Cause::Crowded;
+                }
+            }
+        }
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
         if !self.never.is_empty() {
             return Some(Verdict::Never { denied: self.never });
         }
-        let Refusal { wait, remaining, denied, cause, .. } = self;
+        let Refusal { wait, remaining, denied, cause, .. } = *self;
         (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause })
     }
 }

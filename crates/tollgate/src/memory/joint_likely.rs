@@ -30,17 +30,17 @@ impl<M: MeterSource> Store<M> {
     ) -> Option<Tokens> {
         let (mut steps, mut len, mut tightest) = ([None; N], 0, Tokens::from_micros(u64::MAX));
         for (ask, breadth) in asks {
-            let meter = self.meters.meter(ask.limit);
-            if meter.limit().never_admits(ask.cost) {
+            let (meter, keep) = (self.meters.try_meter(ask.limit)?, ask.demand.keep);
+            if meter.limit().never_admits(ask.demand.cost) {
                 return None;
             }
             let tag = Tag::new(ask.id.fingerprint, ask.limit);
             let slot = self.table.likely(ask.id).find(tag)?;
             let before = slot.mark(tag).ok()?;
-            let Spend::Paid { mark: paid, remaining } = meter.level(now).spend(before, ask.cost) else {
-                return None;
-            };
-            tightest = tightest.min(remaining);
+            let spend = meter.quick_level(now)?.spend(before, ask.demand.cost);
+            let Spend::Paid { mark: paid, remaining } = spend else { return None };
+            tightest =
+                tightest.min(Tokens::from_micros(remaining.as_micros().checked_sub(keep.as_micros())?));
             insert(&mut steps, len, Step { slot, before, paid, breadth })?;
             len += 1;
         }

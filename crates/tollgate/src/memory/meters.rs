@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tollgate_core::{Limit, Mark, Meter, Moment};
+use tollgate_core::{Algorithm, Mark, Meter, Moment, Ruler};
 
 use crate::memory::LimitId;
 use crate::memory::slot::{Slot, Tag};
@@ -17,10 +17,11 @@ const GROUP: usize = 64;
 
 /// Where the table looks up what a mark means.
 pub(crate) trait MeterSource {
-    /// The meter of a limit, as it is now.
-    fn meter(&self, limit: LimitId) -> Meter;
+    /// The ruler of a limit, as it is now.
+    fn ruler(&self, limit: LimitId) -> Ruler;
 
-    /// The meter of a limit, if nobody is changing it.
+    /// The meter of a limit for [`Meter::quick_level`], if nobody is changing it. Of a limit that is no token bucket, one that
+    /// has no quick level.
     fn try_meter(&self, limit: LimitId) -> Option<Meter>;
 
     /// The rule that a limit is a tier of, by the limit of its own tier.
@@ -43,7 +44,7 @@ type Group = Box<[Arc<MeterCell>]>;
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct MeterCell {
-    words: SeqLock<{ Meter::WORDS }>,
+    words: SeqLock<{ Ruler::WORDS }>,
     overflow: Slot,
     /// The limit of the rule's own tier.
     rule: OnceLock<LimitId>,
@@ -67,8 +68,7 @@ impl Meters {
 }
 
 impl MeterSource for Meters {
-    #[inline]
-    fn meter(&self, limit: LimitId) -> Meter {
+    fn ruler(&self, limit: LimitId) -> Ruler {
         self.cell(limit).read()
     }
 
@@ -87,66 +87,54 @@ impl MeterSource for Meters {
 }
 
 impl MeterCell {
-    fn new() -> MeterCell {
+    /// A cell without a ruler, under which nothing is likely.
+    pub(crate) fn new() -> MeterCell {
         MeterCell {
-            words: SeqLock::new([0; Meter::WORDS]),
+            words: SeqLock::new([0; Ruler::WORDS]),
             overflow: Slot::free(),
             rule: OnceLock::new(),
             changing: Mutex::new(()),
         }
     }
 
-    /// Puts the first meter of `limit`, a tier of `rule`, in place, and its overflow bucket.
-    pub(crate) fn install(&self, limit: LimitId, rule: LimitId, meter: Meter, overflow: Mark) {
+    /// Puts the first ruler of `limit`, a tier of `rule`, in place, and its overflow bucket.
+    pub(crate) fn install(&self, limit: LimitId, rule: LimitId, ruler: Ruler, overflow: Mark) {
         self.rule.get_or_init(|| rule);
         self.overflow.retag(Tag::overflow(limit));
         self.overflow.release(overflow);
-        self.write(|_| meter);
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.words.write(|_| ruler.words());
     }
 
-    /// The meter with its residue, which a snapshot must not lose.
-    pub(crate) fn read_whole(&self) -> Meter {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The meter for [`Meter::quick_level`], if nobody is changing it.
+    #[inline]
+    pub(crate) fn try_read(&self) -> Option<Meter> {
+        self.words.try_read().map(Meter::from_quick_words)
+    }
+
+    /// The ruler as it is, once whoever is changing it is done.
+    pub(crate) fn read(&self) -> Ruler {
         let patience = Patience::default();
         loop {
             match self.words.try_read() {
-                Some(words) => return Meter::from_words(words),
+                Some(words) => return Ruler::from_words(words),
                 None => patience.wait(),
             }
         }
     }
 
-    /// The meter as it is, if nobody is changing it. Its residue is left out: only a change needs it.
-    #[inline]
-    pub(crate) fn try_read(&self) -> Option<Meter> {
-        self.words.try_read().map(|[a, b, c, d, e, f, g, h]| Meter::from_words([a, b, c, d, e, f, g, h, 0]))
-    }
-
-    /// The meter as it is.
-    #[inline]
-    pub(crate) fn read(&self) -> Meter {
-        self.try_read().unwrap_or_else(|| self.read_patiently())
-    }
-
-    /// The meter, once whoever is changing it is done.
-    #[cold]
-    fn read_patiently(&self) -> Meter {
-        let patience = Patience::default();
-        loop {
-            match self.try_read() {
-                Some(meter) => return meter,
-                None => patience.wait(),
-            }
-        }
-    }
-
-    /// Continues the meter under another limit, from the moment that `clock` gives once no reader can see the old one.
-    pub(crate) fn change(&self, limit: Limit, clock: impl FnOnce() -> Moment) {
-        self.write(|meter| meter.change(limit, clock()));
-    }
-
-    fn write(&self, next: impl FnOnce(Meter) -> Meter) {
+    /// Continues the ruler under another limit, from the moment that `clock` gives once no reader can see the old one. Whether
+    /// its buckets mean something under that one; if not, all stays as it is.
+    pub(crate) fn change(&self, algorithm: Algorithm, clock: impl FnOnce() -> Moment) -> bool {
         let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.words.write(|words| next(Meter::from_words(words)).words());
+        let mut changed = false;
+        self.words.write(|words| match Ruler::from_words(words).change(algorithm, clock()) {
+            Some(next) => {
+                changed = true;
+                next.words()
+            }
+            None => words,
+        });
+        changed
     }
 }

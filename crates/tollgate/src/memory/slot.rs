@@ -33,6 +33,11 @@ impl Tag {
         self.0 >> 16 == fingerprint && self.0 != Tag::FREE.0
     }
 
+    /// The 48 bits that tell the bucket from its neighbours.
+    pub(crate) const fn fingerprint(self) -> u64 {
+        self.0 >> 16
+    }
+
     /// The limit the bucket is under; `None` if the slot is free.
     #[expect(clippy::cast_possible_truncation, reason = "the low 16 bits are the limit")]
     pub(crate) const fn limit(self) -> Option<LimitId> {

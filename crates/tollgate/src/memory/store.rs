@@ -3,26 +3,27 @@
 //! A charge is a load and a compare-and-swap; a denial is a load. A bucket that is not in the table is full, or as full as
 //! the crowding rule lets a newcomer be; it moves in with its first charge. Time comes in with the check.
 
-use tollgate_core::{BucketSet, Cost, Mark, Meter, Moment, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Demand, Mark, Meter, Moment, Ruler, Span, Spend, Tokens};
 
 use crate::clock::{CLOCK_ERROR_MAX, Clock};
 use crate::identity::BucketId;
 use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
+use crate::memory::logs::Logs;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
 use crate::memory::{Crowding, LimitId};
 use crate::sync::{AtomicU64, Ordering, Patience};
-use crate::{Cause, Verdict};
+use crate::{Breadth, Cause, Verdict};
 
 /// One bucket and what is asked of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
     pub(crate) id: BucketId,
     pub(crate) limit: LimitId,
-    pub(crate) cost: Cost,
+    pub(crate) demand: Demand,
 }
 
 /// When a check happens: at a moment the caller gave, or now by a clock that can be read again.
@@ -39,6 +40,8 @@ pub(crate) struct Store<M> {
     pub(crate) meters: M,
     pub(crate) counters: Counters,
     pub(crate) gates: Gates,
+    /// The buckets whose state is not a word.
+    pub(crate) logs: Logs,
     crowding: Crowding,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
     /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
@@ -69,8 +72,9 @@ pub(crate) enum MoveIn {
 
 impl<M: MeterSource> Store<M> {
     /// A store over an empty table.
-    pub(crate) fn new(table: Table, crowding: Crowding, meters: M) -> Store<M> {
+    pub(crate) fn new(table: Table, crowding: Crowding, meters: M, log_entries_max: usize) -> Store<M> {
         Store {
+            logs: Logs::new(log_entries_max),
             gates: Gates::new(table.windows() as usize),
             table,
             meters,
@@ -85,19 +89,22 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
         let (likely, meter) = (self.table.likely(ask.id), self.meters.try_meter(ask.limit));
         match likely.charge(ask, meter, when.moment()) {
-            Some(remaining) => Verdict::Admit { remaining },
+            Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.charge(ask, when),
         }
     }
 
     /// Decides one check in full, and charges it if it is admitted.
     pub(crate) fn charge(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let meter = self.meters.meter(ask.limit);
-        if meter.limit().never_admits(ask.cost) {
+        let ruler = self.meters.ruler(ask.limit);
+        if ruler.log().is_some() {
+            return self.charge_all_fully::<1>([(*ask, Breadth::Client)], when).verdict;
+        }
+        if ruler.never_admits(ask.demand) {
             return Verdict::Never { denied: BucketSet::FIRST };
         }
         let (now, patience) = (when.moment(), Patience::default());
-        let level = meter.level(now);
+        let reading = ruler.reading(now);
         loop {
             let Some((slot, tag)) = self.find(ask) else {
                 match self.move_in(ask, when, Purpose::Charge) {
@@ -111,14 +118,15 @@ impl<M: MeterSource> Store<M> {
                 continue;
             }
             match slot.mark(tag) {
-                Ok(mark) => match level.spend(mark, ask.cost) {
-                    Spend::Paid { mark: paid, remaining } => {
-                        if slot.swap(mark, paid) {
-                            return Verdict::Admit { remaining };
-                        }
+                Ok(mark) => {
+                    let spend = reading.spend(mark, ask.demand);
+                    let Spend::Paid { mark: paid, .. } = spend else {
+                        return verdict_of(spend, &ruler, mark, ask.demand, now);
+                    };
+                    if slot.swap(mark, paid) {
+                        return verdict_of(spend, &ruler, mark, ask.demand, now);
                     }
-                    short @ Spend::Short { .. } => return verdict_of(short, &meter, now),
-                },
+                }
                 Err(Unread::Locked) => patience.wait(),
                 Err(Unread::Gone) => {}
             }
@@ -135,11 +143,14 @@ impl<M: MeterSource> Store<M> {
 
     /// What a check would be told. Charges nothing.
     pub(crate) fn peek(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let meter = self.meters.meter(ask.limit);
-        if meter.limit().never_admits(ask.cost) {
+        let ruler = self.meters.ruler(ask.limit);
+        if ruler.never_admits(ask.demand) {
             return Verdict::Never { denied: BucketSet::FIRST };
         }
         let (now, patience) = (when.moment(), Patience::default());
+        if let Some(log) = ruler.log() {
+            return self.logs.peek(ask, &log, now);
+        }
         loop {
             let Some((slot, tag)) = self.find(ask) else {
                 match self.move_in(ask, when, Purpose::Look) {
@@ -149,8 +160,9 @@ impl<M: MeterSource> Store<M> {
             };
             match slot.mark(tag) {
                 Ok(mark) => {
-                    let mark = self.under_limit(mark, tag, &meter, ask.limit, now);
-                    return verdict_of(meter.level(now).spend(mark, ask.cost), &meter, now);
+                    let mark = self.under_limit(mark, tag, &ruler, ask.limit, now);
+                    let spend = ruler.reading(now).spend(mark, ask.demand);
+                    return verdict_of(spend, &ruler, mark, ask.demand, now);
                 }
                 Err(Unread::Locked) => patience.wait(),
                 Err(Unread::Gone) => {}
@@ -169,7 +181,7 @@ impl<M: MeterSource> Store<M> {
         // After the second look, so that whoever forgot this bucket has said when; and the clock before the meter.
         let reclaimed_at = self.reclaimed_at();
         let now = when.again(reclaimed_at);
-        let meter = self.meters.meter(ask.limit);
+        let ruler = self.meters.ruler(ask.limit);
         let survey = Survey::of(&self.table, ask.id, &self.meters, now);
         if self.crowding == Crowding::Inherit {
             survey.relieve(&mut gates);
@@ -180,21 +192,22 @@ impl<M: MeterSource> Store<M> {
             victim = survey.victim(ask.limit, &self.meters, now);
         }
         if vacancy.or(victim).is_none() {
-            return match self.crowding {
-                Crowding::SharedOverflow => self.overflow(ask, &mut gates, purpose, now),
-                Crowding::DenyNew | Crowding::Inherit => {
-                    MoveIn::Decided(self.deny_new(&survey, purpose, now))
-                }
+            // Only marks on a meter can be shared by strangers and told apart again.
+            return if self.crowding == Crowding::SharedOverflow && ruler.is_inheritable() {
+                self.overflow(ask, &mut gates, purpose, now)
+            } else {
+                MoveIn::Decided(self.deny_new(&survey, purpose, now))
             };
         }
 
         let start = self.start(&survey, &gates, victim, ask.limit, now.max(reclaimed_at));
-        let spend = meter.level(now).spend(start, ask.cost);
+        let spend = ruler.reading(now).spend(start, ask.demand);
+        let verdict = || verdict_of(spend, &ruler, start, ask.demand, now);
         let Spend::Paid { mark: paid, .. } = spend else {
-            return MoveIn::Decided(verdict_of(spend, &meter, now));
+            return MoveIn::Decided(verdict());
         };
         let mark = match purpose {
-            Purpose::Look => return MoveIn::Decided(verdict_of(spend, &meter, now)),
+            Purpose::Look => return MoveIn::Decided(verdict()),
             Purpose::Place => start,
             Purpose::Charge => paid,
         };
@@ -204,7 +217,7 @@ impl<M: MeterSource> Store<M> {
         }
         self.note_taken(seat, &survey, &mut gates, ask.limit);
         match purpose {
-            Purpose::Charge => MoveIn::Decided(verdict_of(spend, &meter, now)),
+            Purpose::Charge => MoveIn::Decided(verdict()),
             Purpose::Look | Purpose::Place => MoveIn::LookAgain,
         }
     }
@@ -227,13 +240,13 @@ impl<M: MeterSource> Store<M> {
         limit: LimitId,
         now: Moment,
     ) -> Mark {
-        let level = self.meters.meter(limit).level(now);
-        let mut balance = level.balance(level.full_mark());
+        let reading = self.meters.ruler(limit).reading(now);
+        let mut balance = reading.balance(reading.full_mark());
         match self.crowding {
             Crowding::DenyNew => {}
             Crowding::SharedOverflow => {
                 if gates.is_crowded(0) || gates.is_crowded(1) {
-                    balance = balance.min(level.balance(self.meters.overflow(limit).read().1));
+                    balance = balance.min(reading.balance(self.meters.overflow(limit).read().1));
                 }
             }
             Crowding::Inherit => {
@@ -244,7 +257,7 @@ impl<M: MeterSource> Store<M> {
                 }
             }
         }
-        level.mark_of(balance)
+        reading.mark_of(balance)
     }
 
     /// Takes over a slot, if nobody has charged or taken it since it was seen.
@@ -301,25 +314,26 @@ impl<M: MeterSource> Store<M> {
         if purpose == Purpose::Place {
             return MoveIn::UseOverflow;
         }
-        let (slot, meter) = (self.meters.overflow(ask.limit), self.meters.meter(ask.limit));
-        let (level, floor) = (meter.level(now), self.floor(&meter, now));
+        let (slot, ruler) = (self.meters.overflow(ask.limit), self.meters.ruler(ask.limit));
+        let (reading, floor) = (ruler.reading(now), self.floor(&ruler, now));
         loop {
             let (_, mark) = slot.read();
-            let spend = level.spend(level.emptier(mark, floor), ask.cost);
+            let from = reading.emptier(mark, floor);
+            let spend = reading.spend(from, ask.demand);
             if let (Spend::Paid { mark: paid, .. }, Purpose::Charge) = (spend, purpose) {
                 if !slot.swap(mark, paid) {
                     continue;
                 }
                 self.counters.count(Event::Overflowed);
             }
-            return MoveIn::Decided(verdict_of(spend, &meter, now));
+            return MoveIn::Decided(verdict_of(spend, &ruler, from, ask.demand, now));
         }
     }
 
     /// The fullest that an absent bucket may be at `now`: full, but no earlier than the last time a full one was forgotten.
     /// A client that was full then may have spent its tokens before.
-    pub(crate) fn floor(&self, meter: &Meter, now: Moment) -> Mark {
-        meter.level(now.max(self.reclaimed_at())).full_mark()
+    pub(crate) fn floor(&self, ruler: &Ruler, now: Moment) -> Mark {
+        ruler.reading(now.max(self.reclaimed_at())).full_mark()
     }
 
     fn reclaimed_at(&self) -> Moment {
@@ -345,15 +359,15 @@ impl<M: MeterSource> Store<M> {
         let Ok(mark) = slot.mark(tag) else { return };
         // The clock after the mark: at an earlier moment the balance would be smaller, but refill from then at the new rate.
         let now = when.again(self.reclaimed_at());
-        let meter = self.meters.meter(ask.limit);
-        let level = meter.level(now);
-        let mut carried = self.under_limit(mark, tag, &meter, ask.limit, now);
+        let ruler = self.meters.ruler(ask.limit);
+        let reading = ruler.reading(now);
+        let mut carried = self.under_limit(mark, tag, &ruler, ask.limit, now);
         if self.crowding == Crowding::Inherit {
             // Whoever was evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
             let survey = Survey::of(&self.table, ask.id, &self.meters, now);
             for which in (0..2).filter(|which| gates.is_crowded(*which) && survey.has(*which, slot)) {
-                if let Some(fullest) = survey.fullest(which, ask.limit, level) {
-                    carried = level.emptier(carried, level.mark_of(fullest));
+                if let Some(fullest) = survey.fullest(which, ask.limit, reading) {
+                    carried = reading.emptier(carried, reading.mark_of(fullest));
                 }
             }
         }
@@ -365,11 +379,9 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// What the mark of a slot tagged `tag` is under `limit`.
-    fn under_limit(&self, mark: Mark, tag: Tag, meter: &Meter, limit: LimitId, now: Moment) -> Mark {
+    fn under_limit(&self, mark: Mark, tag: Tag, ruler: &Ruler, limit: LimitId, now: Moment) -> Mark {
         match tag.limit() {
-            Some(old) if old != limit => {
-                meter.level(now).mark_of(self.meters.meter(old).level(now).balance(mark))
-            }
+            Some(old) if old != limit => ruler.carry_over(mark, &self.meters.ruler(old), now),
             _ => mark,
         }
     }
@@ -385,13 +397,16 @@ impl Likely<'_> {
     )]
     #[inline(always)]
     pub(crate) fn charge(self, ask: &Ask, meter: Option<Meter>, now: Moment) -> Option<Tokens> {
-        let meter = meter.filter(|meter| !meter.limit().never_admits(ask.cost))?;
+        let Demand { cost, keep } = ask.demand;
+        let meter = meter.filter(|meter| !meter.limit().never_admits(cost))?;
         // The level first: all that can be done while the slot is on its way.
         let (level, tag) = (meter.quick_level(now)?, Tag::new(ask.id.fingerprint, ask.limit));
         let slot = self.find(tag)?;
         let mark = slot.mark(tag).ok()?;
-        match level.spend(mark, ask.cost) {
-            Spend::Paid { mark: paid, remaining } if slot.swap(mark, paid) => Some(remaining),
+        match level.spend(mark, cost) {
+            Spend::Paid { mark: paid, remaining } if remaining >= keep && slot.swap(mark, paid) => {
+                Some(Tokens::from_micros(remaining.as_micros() - keep.as_micros()))
+            }
             _ => None,
         }
     }
@@ -414,13 +429,13 @@ impl When<'_> {
     }
 }
 
-/// A verdict over one bucket.
+/// A verdict over one bucket, which stood at `mark` before.
 #[inline]
-pub(crate) fn verdict_of(spend: Spend, meter: &Meter, now: Moment) -> Verdict {
+pub(crate) fn verdict_of(spend: Spend, ruler: &Ruler, mark: Mark, demand: Demand, now: Moment) -> Verdict {
     match spend {
-        Spend::Paid { remaining, .. } => Verdict::Admit { remaining },
-        Spend::Short { missing, held } => Verdict::Deny {
-            wait: meter.wait_for(missing, now),
+        Spend::Paid { remaining, .. } => Verdict::Admit { remaining, delay: ruler.delay(mark, now) },
+        Spend::Short { held, .. } => Verdict::Deny {
+            wait: ruler.wait(mark, demand, now),
             remaining: held,
             denied: BucketSet::FIRST,
             cause: Cause::Exceeded,

@@ -2,7 +2,7 @@
 //!
 //! Only meaningful while the gates of both windows are held: charges go on meanwhile, but nobody moves in or out.
 
-use tollgate_core::{Level, Mark, Moment};
+use tollgate_core::{Cost, Demand, Mark, Moment, Reading};
 
 use crate::clock::CLOCK_ERROR_MAX;
 use crate::identity::BucketId;
@@ -48,14 +48,14 @@ impl<'t> Survey<'t> {
     /// Looks at every slot of both windows. A bucket counts as full if it was so a clock error before `now`: another
     /// thread's clock may be that far behind.
     pub(crate) fn of(table: &'t Table, id: BucketId, meters: &impl MeterSource, now: Moment) -> Survey<'t> {
-        let (mut seats, mut levels) = ([None; SEATS], LevelMemo::new(meters, now - CLOCK_ERROR_MAX));
+        let (mut seats, mut readings) = ([None; SEATS], ReadingMemo::new(meters, now - CLOCK_ERROR_MAX));
         let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
         for (which, window) in id.windows.into_iter().take(windows).enumerate() {
             for (index, slot) in table.window(window).iter().enumerate() {
                 let (tag, mark) = slot.read();
                 let standing = match tag.limit() {
                     None => Standing::Free,
-                    Some(limit) if levels.of(limit).is_full(mark) => Standing::Full(limit),
+                    Some(limit) if readings.of(limit).is_full(mark) => Standing::Full(limit),
                     Some(limit) => Standing::Live(limit),
                 };
                 let preferred = index / HALF_SLOTS == id.half(which);
@@ -79,12 +79,12 @@ impl<'t> Survey<'t> {
     /// The slot to take when nothing is vacant: the fullest bucket of the newcomer's own limit; where there is none, the one
     /// that would have been full soonest.
     pub(crate) fn victim(&self, limit: LimitId, meters: &impl MeterSource, now: Moment) -> Option<&Seat<'t>> {
-        let level = meters.meter(limit).level(now);
-        let kin = self.live().filter(|(_, theirs)| *theirs == limit).map(|(seat, _)| seat);
-        kin.max_by_key(|seat| level.balance(seat.mark)).or_else(|| {
+        let reading = meters.ruler(limit).reading(now);
+        let kin = self.evictable(meters).filter(|(_, theirs)| *theirs == limit).map(|(seat, _)| seat);
+        kin.max_by_key(|seat| reading.balance(seat.mark)).or_else(|| {
             let to_full =
                 |(seat, limit): &(&Seat<'t>, LimitId)| nanos_to_full(meters, *limit, seat.mark, now);
-            self.live().min_by_key(to_full).map(|(seat, _)| seat)
+            self.evictable(meters).min_by_key(to_full).map(|(seat, _)| seat)
         })
     }
 
@@ -103,7 +103,7 @@ impl<'t> Survey<'t> {
             Standing::Live(theirs) if meters.rule(theirs) == rule => Some(theirs),
             _ => None,
         });
-        limits.filter_map(|tier| self.fullest(which, tier, meters.meter(tier).level(now))).min()
+        limits.filter_map(|tier| self.fullest(which, tier, meters.ruler(tier).reading(now))).min()
     }
 
     /// Whether this slot is in this window.
@@ -112,12 +112,12 @@ impl<'t> Survey<'t> {
     }
 
     /// What the fullest bucket of `limit` in a window holds, if none there is full.
-    pub(crate) fn fullest(&self, which: usize, limit: LimitId, level: Level) -> Option<i64> {
+    pub(crate) fn fullest(&self, which: usize, limit: LimitId, reading: Reading) -> Option<i64> {
         if self.window(which).any(|seat| seat.standing == Standing::Full(limit)) {
             return None;
         }
         let kin = self.window(which).filter(|seat| seat.standing == Standing::Live(limit));
-        kin.map(|seat| level.balance(seat.mark)).max()
+        kin.map(|seat| reading.balance(seat.mark)).max()
     }
 
     /// Whether whoever was evicted from this window would be full by now: a bucket of every limit that lives here is.
@@ -155,6 +155,11 @@ impl<'t> Survey<'t> {
         self.seats.iter().flatten().filter(move |seat| seat.window == which)
     }
 
+    /// The buckets that are not full but may be forgotten, because whoever comes can inherit what they stood at.
+    fn evictable(&self, meters: &impl MeterSource) -> impl Iterator<Item = (&Seat<'t>, LimitId)> {
+        self.live().filter(|(_, limit)| meters.ruler(*limit).is_inheritable())
+    }
+
     fn live(&self) -> impl Iterator<Item = (&Seat<'t>, LimitId)> {
         self.seats.iter().flatten().filter_map(|seat| match seat.standing {
             Standing::Live(limit) => Some((seat, limit)),
@@ -170,31 +175,30 @@ impl Seat<'_> {
 }
 
 fn nanos_to_full(meters: &impl MeterSource, limit: LimitId, mark: Mark, now: Moment) -> u64 {
-    let meter = meters.meter(limit);
-    let level = meter.level(now);
-    let missing = meter.limit().burst().as_micros().saturating_add_signed(-level.balance(mark));
-    meter.wait_for(missing, now).as_nanos()
+    let ruler = meters.ruler(limit);
+    let all = Demand::of(Cost::micros(ruler.full().as_micros()));
+    ruler.wait(mark, all, now).as_nanos()
 }
 
-/// The levels of the limits seen in one survey; nearly always it is the same limit again.
-struct LevelMemo<'m, M> {
+/// The readings of the limits seen in one survey; nearly always it is the same limit again.
+struct ReadingMemo<'m, M> {
     meters: &'m M,
     now: Moment,
-    last: Option<(LimitId, Level)>,
+    last: Option<(LimitId, Reading)>,
 }
 
-impl<'m, M: MeterSource> LevelMemo<'m, M> {
+impl<'m, M: MeterSource> ReadingMemo<'m, M> {
     fn new(meters: &'m M, now: Moment) -> Self {
         Self { meters, now, last: None }
     }
 
-    fn of(&mut self, limit: LimitId) -> Level {
+    fn of(&mut self, limit: LimitId) -> Reading {
         match self.last {
-            Some((last, level)) if last == limit => level,
+            Some((last, reading)) if last == limit => reading,
             _ => {
-                let level = self.meters.meter(limit).level(self.now);
-                self.last = Some((limit, level));
-                level
+                let reading = self.meters.ruler(limit).reading(self.now);
+                self.last = Some((limit, reading));
+                reading
             }
         }
     }

@@ -80,7 +80,7 @@ impl Room {
     /// Tokens charged since the start, when all is done.
     pub fn spent(&self) -> u64 {
         let (slot, tag) = self.store.table.find(self.ask().id).expect("it is never full");
-        let level = self.store.meters.meter.level(at(START));
+        let level = self.store.meters.ruler.reading(at(START));
         level.balance(slot.mark(tag).expect("nobody holds it")).unsigned_abs() / 1_000_000
     }
 

@@ -140,25 +140,13 @@ impl Acquire {
             Err(error) => return self.done(Err(AcquireError::Invalid(*error))),
         };
         let Shared { store, clock, waiting, .. } = &*self.shared;
-        let read = || When::Read(clock.now(), clock);
-        let turn = match (self.progress, now) {
+        let turn = match self.progress {
             // Whoever polls a future that has ended is kept waiting.
-            (Progress::Done, _) => return Step::Wait(None),
-            (Progress::Waiting(place), _) => waiting.look(store, &ask, place, read, waker),
-            (Progress::New, Some(now)) if store.is_short(&ask, now) => {
-                waiting.join(store, &ask, self.terms, read, waker)
+            Progress::Done => return Step::Wait(None),
+            Progress::Waiting(place) => {
+                waiting.look(store, &ask, place, || When::Read(clock.now(), clock), waker)
             }
-            (Progress::New, now) => {
-                match store.charge(&ask, now.map_or_else(read, |now| When::Read(now, clock))) {
-                    Verdict::Deny { cause: Cause::Exceeded, .. } => {
-                        waiting.join(store, &ask, self.terms, read, waker)
-                    }
-                    Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
-                    Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),
-                    Verdict::Never { .. } => Err(AcquireError::Never { cost: ask.cost }),
-                    Verdict::Invalid(error) => Err(AcquireError::Invalid(error)),
-                }
-            }
+            Progress::New => self.come(&ask, now.unwrap_or_else(|| clock.now()), waker),
         };
         match turn {
             Ok(Turn::Waits(place, timer)) => {
@@ -167,6 +155,23 @@ impl Acquire {
             }
             Ok(Turn::Left(waited)) => self.done(Ok(waited)),
             Err(error) => self.done(Err(error)),
+        }
+    }
+
+    /// Takes the tokens if they are there, otherwise joins the queue.
+    fn come(&self, ask: &Ask, now: Moment, waker: &Waker) -> Result<Turn, AcquireError> {
+        let Shared { store, clock, waiting, .. } = &*self.shared;
+        let join = || waiting.join(store, ask, self.terms, || When::Read(clock.now(), clock), waker);
+        match store.must_book(ask, now) {
+            Err(unbooked) => Err(AcquireError::of(unbooked, ask, self.terms.wait_max)),
+            Ok(true) => join(),
+            Ok(false) => match store.charge(ask, When::Read(now, clock)) {
+                Verdict::Deny { cause: Cause::Exceeded, .. } => join(),
+                Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
+                Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),
+                Verdict::Never { .. } => Err(AcquireError::Never { cost: ask.demand.cost }),
+                Verdict::Invalid(error) => Err(AcquireError::Invalid(error)),
+            },
         }
     }
 
@@ -196,7 +201,7 @@ impl Drop for Acquire {
 impl fmt::Debug for Acquire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut acquire = f.debug_struct("Acquire");
-        acquire.field("cost", &self.ask.as_ref().map(|ask| ask.cost));
+        acquire.field("cost", &self.ask.as_ref().map(|ask| ask.demand.cost));
         acquire.field("within", &self.terms.wait_max).field("behind", &self.terms.waiters_max);
         acquire.field("is_waiting", &matches!(self.progress, Progress::Waiting(_))).finish_non_exhaustive()
     }

@@ -41,6 +41,16 @@ pub enum AcquireError {
         /// What was asked for.
         cost: Cost,
     },
+    /// A leaky bucket holds as much as it can.
+    BucketFull {
+        /// When it has room.
+        wait: Span,
+    },
+    /// The rule's algorithm has no queue that one could wait in.
+    NoQueue {
+        /// Its name.
+        algorithm: &'static str,
+    },
     /// The table has no room for another client.
     Crowded {
         /// When there may be some.
@@ -51,9 +61,11 @@ pub enum AcquireError {
 impl AcquireError {
     pub(crate) fn of(unbooked: Unbooked, ask: &Ask, wait_max: Span) -> AcquireError {
         match unbooked {
-            Unbooked::Never => AcquireError::Never { cost: ask.cost },
+            Unbooked::Never => AcquireError::Never { cost: ask.demand.cost },
             Unbooked::TooLong(wait) => AcquireError::TooLong { wait, wait_max },
-            Unbooked::TooDeep => AcquireError::TooDeep { cost: ask.cost },
+            Unbooked::TooDeep => AcquireError::TooDeep { cost: ask.demand.cost },
+            Unbooked::Full(wait) => AcquireError::BucketFull { wait },
+            Unbooked::NoQueue(algorithm) => AcquireError::NoQueue { algorithm },
             Unbooked::Crowded(wait) => AcquireError::Crowded { wait },
         }
     }
@@ -61,9 +73,9 @@ impl AcquireError {
     /// After what time it may be worth trying again, if that is known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            AcquireError::TooLong { wait, .. } | AcquireError::Crowded { wait } => {
-                Some(Duration::from(*wait))
-            }
+            AcquireError::TooLong { wait, .. }
+            | AcquireError::BucketFull { wait }
+            | AcquireError::Crowded { wait } => Some(Duration::from(*wait)),
             _ => None,
         }
     }
@@ -94,6 +106,13 @@ impl fmt::Display for AcquireError {
                 f,
                 "`cost` is {cost} tokens, and with it more than {DEBT_MAX} would be booked ahead; try again later, or ask \
                  for less"
+            ),
+            Self::BucketFull { wait } => {
+                write!(f, "`queue` of the leaky bucket is full; try again in {wait}, or allow a longer queue")
+            }
+            Self::NoQueue { algorithm } => write!(
+                f,
+                "`limit` is a {algorithm}, which nobody can wait for; check, and try again later, or use a token bucket"
             ),
             Self::Crowded { wait } => write!(
                 f,

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_core::{Cost, Mark};
+use tollgate_core::{Demand, Mark};
 
 /// Names one waiter; rises along the queue.
 pub(crate) type Ticket = u64;
@@ -31,7 +31,7 @@ struct Entry<W> {
     ticket: Ticket,
     /// The mark at which it leaves, plus all that will have been passed by then of what was known when it joined.
     departure: u64,
-    cost: Cost,
+    demand: Demand,
     /// `None` once cancelled.
     waiter: Option<W>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Standing<'q, W> {
     pub(crate) ticket: Ticket,
     /// Where the meter must be before it may leave: exact for the head, no earlier than that for the others.
     pub(crate) departure: Mark,
-    pub(crate) cost: Cost,
+    pub(crate) demand: Demand,
     pub(crate) is_head: bool,
     pub(crate) waiter: &'q mut W,
 }
@@ -63,10 +63,10 @@ impl<W> Queue<W> {
         self.live == 0
     }
 
-    /// Someone whose booking left the bucket at `mark` joins at the tail. Tickets rise.
-    pub(crate) fn push(&mut self, ticket: Ticket, mark: Mark, cost: Cost, waiter: W) {
-        let departure = mark.word().wrapping_add(self.passed).wrapping_add(self.pending);
-        self.entries.push_back(Entry { ticket, departure, cost, waiter: Some(waiter) });
+    /// Someone who may leave when the meter is at `departure` joins at the tail. Tickets rise.
+    pub(crate) fn push(&mut self, ticket: Ticket, departure: Mark, demand: Demand, waiter: W) {
+        let departure = departure.word().wrapping_add(self.passed).wrapping_add(self.pending);
+        self.entries.push_back(Entry { ticket, departure, demand, waiter: Some(waiter) });
         self.live += 1;
     }
 
@@ -92,7 +92,7 @@ impl<W> Queue<W> {
     pub(crate) fn cancel(&mut self, ticket: Ticket) -> Option<W> {
         let at = self.position(ticket)?;
         let entry = &mut self.entries[at];
-        let (waiter, cost) = (entry.waiter.take()?, entry.cost.as_micros());
+        let (waiter, cost) = (entry.waiter.take()?, entry.demand.cost.as_micros());
         self.live -= 1;
         self.pending = self.pending.wrapping_add(cost);
         self.clear_up();
@@ -109,11 +109,17 @@ impl<W> Queue<W> {
         self.passed = self.passed.wrapping_sub(micros);
     }
 
-    /// The last one, and where the meter must be before it may leave.
-    pub(crate) fn last(&self) -> Option<(&W, Mark)> {
+    /// What all who wait have booked, in micro-tokens.
+    pub(crate) fn booked(&self) -> u64 {
+        let live = self.entries.iter().filter(|entry| entry.waiter.is_some());
+        live.fold(0, |sum, entry| sum.saturating_add(entry.demand.cost.as_micros()))
+    }
+
+    /// The last one, what it asked for, and where the meter must be before it may leave.
+    pub(crate) fn last(&self) -> Option<(&W, Demand, Mark)> {
         let entry = self.entries.back()?;
         let word = entry.departure.wrapping_sub(self.passed).wrapping_sub(self.pending);
-        Some((entry.waiter.as_ref()?, Mark::from_word(word)))
+        Some((entry.waiter.as_ref()?, entry.demand, Mark::from_word(word)))
     }
 
     /// All who wait, first to last.
@@ -122,11 +128,11 @@ impl<W> Queue<W> {
     }
 
     fn standing_at(&mut self, at: usize) -> Option<Standing<'_, W>> {
-        let Entry { ticket, departure, cost, waiter } = self.entries.get_mut(at)?;
+        let Entry { ticket, departure, demand, waiter } = self.entries.get_mut(at)?;
         Some(Standing {
             ticket: *ticket,
             departure: Mark::from_word(departure.wrapping_sub(self.passed)),
-            cost: *cost,
+            demand: *demand,
             is_head: at == 0,
             waiter: waiter.as_mut()?,
         })
@@ -145,11 +151,11 @@ impl<W> Queue<W> {
     fn clear_up(&mut self) {
         // Off the front, everybody left is behind them and moves forward; off the back, nobody is.
         while let Some(entry) = self.entries.pop_front_if(|entry| entry.waiter.is_none()) {
-            self.passed = self.passed.wrapping_add(entry.cost.as_micros());
-            self.pending = self.pending.wrapping_sub(entry.cost.as_micros());
+            self.passed = self.passed.wrapping_add(entry.demand.cost.as_micros());
+            self.pending = self.pending.wrapping_sub(entry.demand.cost.as_micros());
         }
         while let Some(entry) = self.entries.pop_back_if(|entry| entry.waiter.is_none()) {
-            self.pending = self.pending.wrapping_sub(entry.cost.as_micros());
+            self.pending = self.pending.wrapping_sub(entry.demand.cost.as_micros());
         }
         if self.entries.len() > 2 * self.live {
             self.compact();
@@ -161,7 +167,7 @@ impl<W> Queue<W> {
         let mut ahead = 0_u64;
         self.entries.retain_mut(|entry| {
             if entry.waiter.is_none() {
-                ahead = ahead.wrapping_add(entry.cost.as_micros());
+                ahead = ahead.wrapping_add(entry.demand.cost.as_micros());
                 return false;
             }
             entry.departure = entry.departure.wrapping_sub(ahead);

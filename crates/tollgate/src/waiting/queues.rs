@@ -16,6 +16,7 @@ use super::queue::{Queue, Ticket};
 use super::service::{Waiter, Wakers, serve};
 use crate::identity::BucketId;
 use crate::memory::LimitId;
+use crate::memory::adjust::Adjusted;
 use crate::memory::booking::{Booked, Unbooked};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::mutant;
@@ -122,7 +123,7 @@ impl Queues {
         };
         // Who may not wait may still be lucky: there may be tokens by now.
         let booked = store.book(ask, when, crowd.map_or(wait_max, |_| Span::ZERO));
-        let (Ok(Booked { mark, wait }), None) = (booked, crowd) else {
+        let (Ok(Booked { departure, wait }), None) = (booked, crowd) else {
             self.note_left(u64::from(crowd.is_none()));
             return match (booked, crowd) {
                 (Ok(_), _) => Ok(Turn::Left(Span::ZERO)),
@@ -136,7 +137,7 @@ impl Queues {
         }
         let waiter = Waiter { limit: ask.limit, is_patient: wait_max == Span::MAX, waker: waker.clone() };
         let timer = queue.is_empty().then_some(wait);
-        queue.push(ticket, mark, ask.cost, waiter);
+        queue.push(ticket, departure, ask.demand, waiter);
         Ok(Turn::Waits(Place { ticket, since: now, wait_max }, timer))
     }
 
@@ -162,9 +163,7 @@ impl Queues {
         let turn = match queue.find(place.ticket) {
             None => Ok(Turn::Left(waited)),
             Some(mine) => {
-                let meter = store.meters.meter(ask.limit);
-                let missing = meter.level(now).lead(mine.departure).min(0).unsigned_abs();
-                let (to_go, patience) = (meter.wait_for(missing, now), place.patience_at(now));
+                let (to_go, patience) = (store.time_to(ask, mine.departure, now), place.patience_at(now));
                 if patience == Span::ZERO {
                     Err(AcquireError::TooLong { wait: waited + to_go, wait_max: place.wait_max })
                 } else {
@@ -204,7 +203,7 @@ impl Queues {
                 }
             }
             None => {
-                store.give_back(ask, when);
+                store.give(ask, Tokens::from(ask.demand.cost), when);
             }
         }
         wakers.wake_without(shard);
@@ -221,7 +220,7 @@ impl Queues {
     ) {
         let was_head = queue.head().is_some_and(|head| head.ticket == ticket);
         if !mutant::is("no give back") {
-            store.give_back(ask, when);
+            store.give(ask, Tokens::from(ask.demand.cost), when);
         }
         match queue.cancel(ticket) {
             Some(waiter) => {
@@ -232,23 +231,21 @@ impl Queues {
                 }
             }
             // It had left the queue, so all who are in it are behind it.
-            None => queue.forward(ask.cost.as_micros()),
+            None => queue.forward(ask.demand.cost.as_micros()),
         }
         wakers.wake_head(queue);
     }
 
-    /// Changes a bucket by other means, with nobody joining or leaving meanwhile. `change` says how much it gave the bucket;
-    /// all who wait for it move forward by that.
-    #[allow(dead_code, reason = "for refunds and grants; so far only the tests give")]
-    pub(crate) fn while_giving(&self, id: BucketId, change: impl FnOnce() -> Tokens) -> Tokens {
+    /// Gives a bucket tokens by other means, with nobody joining or leaving meanwhile: all who wait for it move forward by what
+    /// it was given. `change` is told how much they have booked.
+    pub(crate) fn while_giving(&self, id: BucketId, change: impl FnOnce(Tokens) -> Adjusted) -> Adjusted {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(id));
-        let given = change();
-        if let Some(queue) = shard.queues.get_mut(&Bucket(id)) {
-            queue.forward(given.as_micros());
-            wakers.wake_head(queue);
-        }
+        let Some(queue) = shard.queues.get_mut(&Bucket(id)) else { return change(Tokens::ZERO) };
+        let adjusted = change(Tokens::from_micros(queue.booked()));
+        queue.forward(adjusted.given().as_micros());
+        wakers.wake_head(queue);
         wakers.wake_without(shard);
-        given
+        adjusted
     }
 
     /// A limit was changed: whoever set a timer by the old one must set it anew.

@@ -5,7 +5,7 @@
 
 use std::task::Waker;
 
-use tollgate_core::{Cost, Mark, Meter, Moment, Span};
+use tollgate_core::Span;
 
 use super::queue::{Queue, Ticket};
 use crate::identity::BucketId;
@@ -40,15 +40,15 @@ pub(crate) fn serve<M: MeterSource>(
 ) -> u64 {
     let (now, mut left) = (when.moment(), 0);
     while let Some(head) = queue.head() {
-        let (ticket, departure, cost) = (head.ticket, head.departure, head.cost);
-        let meter = store.meters.meter(head.waiter.limit);
-        if meter.level(now).lead(departure) < 0 {
+        let (ticket, departure, demand) = (head.ticket, head.departure, head.demand);
+        let Some(meter) = store.meters.ruler(head.waiter.limit).meter() else { break };
+        if meter.lead(departure, now) < 0 {
             break;
         }
         let Some(waiter) = queue.pop() else { break };
         wakers.wake(ticket, waiter.waker);
         left += 1;
-        let spilt = spilt(&meter, departure, cost, now);
+        let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
             delay(queue, store, id, spilt, when);
             wakers.wake_impatient(queue, |_| true);
@@ -60,15 +60,6 @@ pub(crate) fn serve<M: MeterSource>(
     left
 }
 
-/// What a bucket that is full ran over with while its head, which could have left at `departure`, was late.
-fn spilt(meter: &Meter, departure: Mark, cost: Cost, now: Moment) -> u64 {
-    let level = meter.level(now - LATENESS_MAX);
-    let capacity = level.balance(level.full_mark());
-    // A lead is below 2^63, and as far as it is above the capacity it is positive.
-    let held = level.lead(departure).saturating_add_unsigned(cost.as_micros());
-    u64::try_from(held.saturating_sub(capacity)).unwrap_or(0)
-}
-
 /// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them.
 fn delay<M: MeterSource>(
     queue: &mut Queue<Waiter>,
@@ -78,8 +69,8 @@ fn delay<M: MeterSource>(
     when: When<'_>,
 ) {
     queue.delay(spilt);
-    if let Some((last, departure)) = queue.last() {
-        let ask = Ask { id, limit: last.limit, cost: Cost::micros(0) };
+    if let Some((last, demand, departure)) = queue.last() {
+        let ask = Ask { id, limit: last.limit, demand };
         store.drain_to(&ask, departure, when);
     }
 }

@@ -139,7 +139,7 @@ impl<'a> World<'a> {
             let (rate, burst) = FIRST_LIMITS[rng.usize(0..FIRST_LIMITS.len())];
             let limit = per_second(rate, burst);
             let called = self.limiter.now();
-            self.limiter.default_rule().set_limit(limit);
+            self.limiter.default_rule().set_limit(limit).unwrap();
             self.changes.lock().unwrap().push((called, self.limiter.now(), limit));
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
 use tollgate::{
-    Acquire, AcquireError, Acquired, Burst, Clock, Cost, Limit, Limiter, LimiterBuilder, Moment, Rate, Span,
+    Acquire, AcquireError, Acquired, Algorithm, Burst, Clock, Cost, Limit, Limiter, LimiterBuilder, Moment,
+    Rate, Span,
 };
 
 /// The key that everybody waits for unless told otherwise.
@@ -44,7 +45,7 @@ impl World {
         World::with(Limiter::builder(), limit)
     }
 
-    pub(crate) fn with(builder: LimiterBuilder, limit: Limit) -> World {
+    pub(crate) fn with(builder: LimiterBuilder, limit: impl Into<Algorithm>) -> World {
         let limiter = builder.clock(Clock::tokio()).build(limit).unwrap();
         World { start: limiter.now(), limiter, log: Arc::default() }
     }

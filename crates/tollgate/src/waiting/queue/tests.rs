@@ -1,6 +1,6 @@
 //! The queue beside a naive one, which recomputes everything for everybody at every step.
 
-use tollgate_core::{Cost, Mark};
+use tollgate_core::{Cost, Demand, Mark};
 use tollgate_sim::seeds;
 
 use super::{Queue, Ticket};
@@ -45,7 +45,7 @@ struct Both {
 impl Both {
     fn push(&mut self, cost: u64) {
         let (ticket, mark) = self.naive.push(cost);
-        self.queue.push(ticket, mark, Cost::micros(cost), ticket);
+        self.queue.push(ticket, mark, Demand::of(Cost::micros(cost)), ticket);
     }
 
     fn cancel(&mut self, at: usize) {
@@ -67,16 +67,18 @@ impl Both {
         let tickets: Vec<_> = naive.waiting.iter().map(|(ticket, ..)| *ticket).collect();
         assert_eq!(queue.iter().copied().collect::<Vec<_>>(), tickets, "in order, and nobody lost");
         let word = |mark: Mark| mark.word();
-        let head = queue.head().map(|head| (head.ticket, word(head.departure), head.cost.as_micros()));
+        let head = queue.head().map(|head| (head.ticket, word(head.departure), head.demand.cost.as_micros()));
         assert_eq!(head, naive.waiting.first().copied(), "the head's departure is exact");
         let last = naive.waiting.last().map(|(_, mark, _)| *mark);
-        assert_eq!(queue.last().map(|(_, departure)| word(departure)), last, "and so is the tail's");
+        assert_eq!(queue.last().map(|(.., departure)| word(departure)), last, "and so is the tail's");
         for (at, (ticket, mark, _)) in naive.waiting.iter().enumerate() {
             let found = queue.find(*ticket).unwrap();
             assert_eq!(found.is_head, at == 0);
             let later = found.departure.word().wrapping_sub(*mark).cast_signed();
             assert!(later >= 0, "an estimate is never too early");
         }
+        let booked: u64 = naive.waiting.iter().map(|(.., cost)| cost).sum();
+        assert_eq!(queue.booked(), booked);
         assert!(queue.entries.len() <= 2 * queue.len(), "the cancelled are never more than the others");
     }
 }

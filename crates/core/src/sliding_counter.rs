@@ -1,0 +1,292 @@
+//! A sliding window, counted approximately in one word: what the window before admitted is taken to have come evenly.
+//!
+//! ```text
+//!    ├──── window before ────┤──── this window ────┤
+//!                 └──────── looked back ──────┘            used ≈ before · (part still looked back on) + this
+//! ```
+//! Never admits more than `quota` within one window of the grid, nor more than `quota · (1 + d / window)` in an interval of
+//! length d that begins anywhere; so up to just under twice the quota within one length of the window, where what came before
+//! came late. A [`crate::SlidingLog`] is exact.
+
+use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
+
+/// Bits of a count in the word.
+const COUNT_BITS: u32 = 24;
+const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
+/// Window numbers in the word are modulo this: never all ones, so the word is never [`Mark::RESERVED_WORD`].
+const NUMBERS: u64 = (1 << 16) - 1;
+/// Counts that the quota is at most, when it is declared: it may be raised sixteenfold later.
+const QUOTA_COUNT_MAX: u64 = COUNT_MAX / 16;
+/// Longest window: 2^62 ns, 146 years, as long as the slowest bucket takes to fill.
+pub(crate) const WINDOW_NANOS_MAX: u64 = 1 << 62;
+
+/// At most `quota` in about every `window`, whenever it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SlidingCounter {
+    /// Micro-tokens.
+    quota: u64,
+    /// Nanoseconds.
+    window: u64,
+    /// Micro-tokens that one count stands for, a power of ten; costs are rounded up to it.
+    quantum: u64,
+}
+
+/// A sliding counter on one clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CounterMeter {
+    counter: SlidingCounter,
+    /// Nanoseconds by which a window begins earlier than the clock's origin; less than one window.
+    early: u64,
+    /// The number of that window, below [`NUMBERS`].
+    first: u64,
+}
+
+/// What a counter's words mean at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterReading {
+    counter: SlidingCounter,
+    /// The number of the window at this moment.
+    number: u64,
+    /// Nanoseconds since it began.
+    elapsed: u64,
+}
+
+/// A word, taken apart and brought up to date.
+#[derive(Debug, Clone, Copy)]
+struct Counts {
+    number: u64,
+    elapsed: u64,
+    before: u64,
+    here: u64,
+}
+
+impl SlidingCounter {
+    /// A quota of at most 10^12 tokens per window. Costs are counted in steps of a power of ten of micro-tokens, fine enough that
+    /// the quota has more than 100,000 of them (or each is one micro-token), and rounded up.
+    pub const fn new(quota: Burst, window: Span) -> Result<SlidingCounter, LimitError> {
+        let quota = match crate::limit::sound_burst(quota) {
+            Ok(quota) => quota,
+            Err(error) => return Err(error),
+        };
+        let window = match sound_window(window) {
+            Ok(window) => window,
+            Err(error) => return Err(error),
+        };
+        let mut quantum = 1;
+        while quota / quantum > QUOTA_COUNT_MAX {
+            quantum *= 10;
+        }
+        Ok(SlidingCounter { quota, window, quantum })
+    }
+
+    /// What one window admits.
+    pub const fn quota(&self) -> Tokens {
+        Tokens::from_micros(self.quota)
+    }
+
+    /// How far it looks back.
+    pub const fn window(&self) -> Span {
+        Span::from_nanos(self.window)
+    }
+
+    /// The quota in counts, rounded down.
+    const fn quota_count(&self) -> u64 {
+        self.quota / self.quantum
+    }
+
+    /// This counter with another quota, counted in the same steps; `None` if the window is another or the steps too fine.
+    const fn with_quota_of(&self, other: SlidingCounter) -> Option<SlidingCounter> {
+        let stretched = SlidingCounter { quota: other.quota, window: self.window, quantum: self.quantum };
+        let fits = self.window == other.window
+            && stretched.quota_count() <= COUNT_MAX
+            && stretched.quota_count() > 0;
+        if fits { Some(stretched) } else { None }
+    }
+}
+
+/// Nanoseconds of a window that can be kept.
+pub(crate) const fn sound_window(window: Span) -> Result<u64, LimitError> {
+    match window.as_nanos() {
+        0 => Err(LimitError::ZeroWindow),
+        nanos if nanos > WINDOW_NANOS_MAX => Err(LimitError::WindowTooLong(window)),
+        nanos => Ok(nanos),
+    }
+}
+
+impl CounterMeter {
+    /// A window begins at `now`.
+    pub(crate) const fn new(counter: SlidingCounter, now: Moment) -> CounterMeter {
+        CounterMeter::at(counter, 0, 0, now)
+    }
+
+    /// At `now`, `elapsed` nanoseconds of the window with this number have passed.
+    const fn at(counter: SlidingCounter, number: u64, elapsed: u64, now: Moment) -> CounterMeter {
+        let into = now.as_nanos() % counter.window;
+        let early = if elapsed >= into { elapsed - into } else { counter.window - into + elapsed };
+        let passed = CounterMeter { counter, early, first: 0 }.reading(now).number % NUMBERS;
+        CounterMeter { counter, early, first: (number % NUMBERS + NUMBERS - passed) % NUMBERS }
+    }
+
+    pub(crate) const fn counter(&self) -> SlidingCounter {
+        self.counter
+    }
+
+    pub(crate) const fn change(&self, counter: SlidingCounter) -> Option<CounterMeter> {
+        match self.counter.with_quota_of(counter) {
+            Some(counter) => Some(CounterMeter { counter, early: self.early, first: self.first }),
+            None => None,
+        }
+    }
+
+    /// The same windows carried onto another clock: as far as they were at `until`, they are at `now`.
+    pub(crate) const fn transplant(&self, until: Moment, now: Moment) -> CounterMeter {
+        let CounterReading { number, elapsed, .. } = self.reading(until);
+        CounterMeter::at(self.counter, number, elapsed, now)
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a quotient by and a remainder of at least one nanosecond"
+    )]
+    pub(crate) const fn reading(&self, now: Moment) -> CounterReading {
+        let since = now.as_nanos() as u128 + self.early as u128;
+        let window = self.counter.window as u128;
+        let number = (since / window) as u64;
+        CounterReading {
+            counter: self.counter,
+            number: number.wrapping_add(self.first),
+            elapsed: (since % window) as u64,
+        }
+    }
+
+    pub(crate) const fn words(&self) -> [u64; 4] {
+        let digits = self.counter.quantum.ilog10() as u64;
+        [self.counter.quota, self.counter.window, self.first << 8 | digits, self.early]
+    }
+
+    /// The counter whose words these are, taken on trust.
+    pub(crate) const fn from_words([quota, window, first_and_digits, early]: [u64; 4]) -> CounterMeter {
+        // 19 digits do not fit in a word, and no sound counter has them.
+        let digits = if first_and_digits & 0xff > 18 { 18 } else { first_and_digits & 0xff } as u32;
+        let counter = SlidingCounter { quota, window, quantum: 10_u64.pow(digits) };
+        CounterMeter { counter, early, first: first_and_digits >> 8 }
+    }
+
+    /// Whether this is a counter that can be kept, and not one from a damaged file.
+    pub(crate) fn is_sound(&self) -> bool {
+        let SlidingCounter { quota, window, .. } = self.counter;
+        SlidingCounter::new(Burst::micros(quota), Span::from_nanos(window)).is_ok()
+            && (1..=COUNT_MAX).contains(&self.counter.quota_count())
+            && self.early < window
+            && self.first < NUMBERS
+    }
+}
+
+impl CounterReading {
+    /// The word of a bucket from which nothing has been taken lately.
+    pub(crate) const fn full_mark(&self) -> Mark {
+        self.word(0, 0)
+    }
+
+    /// What is left of the quota, in micro-tokens, rounded down; negative is debt.
+    pub(crate) fn balance(&self, mark: Mark) -> i64 {
+        let used = self.counts(mark).used(self.counter.window);
+        (self.counter.quota_count().cast_signed() - used.cast_signed()) * self.counter.quantum.cast_signed()
+    }
+
+    /// Whether nothing taken from the bucket still counts.
+    pub(crate) fn is_full(&self, mark: Mark) -> bool {
+        let counts = self.counts(mark);
+        counts.before == 0 && counts.here == 0
+    }
+
+    pub(crate) fn spend(&self, mark: Mark, demand: Demand) -> Spend {
+        let (balance, counts) = (self.balance(mark), self.counts(mark));
+        let cost = demand.cost.as_micros().div_ceil(self.counter.quantum);
+        let left = balance - (cost * self.counter.quantum).cast_signed();
+        if left >= demand.keep.as_micros().cast_signed() {
+            let at = CounterReading { number: counts.number, ..*self };
+            let remaining = Tokens::from_micros(left.cast_unsigned() - demand.keep.as_micros());
+            return Spend::Paid { mark: at.word(counts.before, counts.here + cost), remaining };
+        }
+        demand.short(balance)
+    }
+
+    /// The mark after `micros` are given back (negative: taken, into debt if need be) to what this window counts; never fuller
+    /// than full. Tokens taken in the window before are not given back: they count less and less anyway.
+    pub(crate) fn adjust(&self, mark: Mark, micros: i64) -> Mark {
+        let (counts, step) = (self.counts(mark), micros.unsigned_abs().div_ceil(self.counter.quantum));
+        let given = micros.unsigned_abs() / self.counter.quantum;
+        let here =
+            if micros >= 0 { counts.here.saturating_sub(given) } else { counts.here.saturating_add(step) };
+        CounterReading { number: counts.number, ..*self }.word(counts.before, here.min(COUNT_MAX))
+    }
+
+    /// A charge of this window can be given back; one of the window before counts less and less anyway.
+    pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+        let made_in = paid.word() >> (2 * COUNT_BITS);
+        if made_in == self.number % NUMBERS || made_in == (self.number + 1) % NUMBERS {
+            cost.as_micros()
+        } else {
+            0
+        }
+    }
+
+    /// How long until the bucket can pay, if nobody else spends.
+    pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
+        let counts = self.counts(mark);
+        let need = demand.cost.as_micros().div_ceil(self.counter.quantum)
+            + demand.keep.as_micros().div_ceil(self.counter.quantum);
+        // What may still count at the time.
+        let room = self.counter.quota_count().saturating_sub(need);
+        let window = self.counter.window;
+        let not_before = match room.checked_sub(counts.here) {
+            // In this window: once few enough of those before are looked back on.
+            Some(room) => fades_to(counts.before, room, window),
+            // In the next: the same of those of this window.
+            None => window.saturating_add(fades_to(counts.here, room, window)),
+        };
+        let ahead = if counts.number == self.number { 0 } else { window - self.elapsed };
+        Span::from_nanos(ahead.saturating_add(not_before.saturating_sub(counts.elapsed)))
+    }
+
+    /// The word's counts at this moment. A word from a later window, as another thread's clock may write, is read at the
+    /// beginning of that window.
+    fn counts(&self, mark: Mark) -> Counts {
+        let word = mark.word();
+        let (before, here) = (word >> COUNT_BITS & COUNT_MAX, word & COUNT_MAX);
+        let behind = (self.number % NUMBERS + NUMBERS - (word >> (2 * COUNT_BITS)) % NUMBERS) % NUMBERS;
+        let (number, elapsed) = (self.number, self.elapsed);
+        match behind {
+            0 => Counts { number, elapsed, before, here },
+            1 => Counts { number, elapsed, before: here, here: 0 },
+            ahead if ahead == NUMBERS - 1 => Counts { number: number + 1, elapsed: 0, before, here },
+            _ => Counts { number, elapsed, before: 0, here: 0 },
+        }
+    }
+
+    const fn word(&self, before: u64, here: u64) -> Mark {
+        Mark::from_word((self.number % NUMBERS) << (2 * COUNT_BITS) | before << COUNT_BITS | here)
+    }
+}
+
+impl Counts {
+    /// What counts, rounded up.
+    fn used(&self, window: u64) -> u64 {
+        let left = u128::from(self.before) * u128::from(window - self.elapsed);
+        low_word(left.div_ceil(u128::from(window))) + self.here
+    }
+}
+
+/// How far into a window `before` counts of the one before have faded to at most `room`, in nanoseconds.
+fn fades_to(before: u64, room: u64, window: u64) -> u64 {
+    if before <= room {
+        return 0;
+    }
+    window - low_word(u128::from(room) * u128::from(window) / u128::from(before))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a share of a word")]
+const fn low_word(value: u128) -> u64 {
+    value as u64
+}

@@ -1,0 +1,174 @@
+//! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, settlements, resets.
+//!
+//! A bucket that is not in the table is full: there is nothing to give it. Whatever is given, no bucket is ever fuller than
+//! full; whatever is taken, none goes deeper into debt than it may.
+
+use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
+
+use crate::memory::joint::{LogReceipt, Receipt};
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::{Slot, Tag, Unread};
+use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
+use crate::sync::Patience;
+
+/// What a bucket holds before and after, in micro-tokens; negative is debt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Adjusted {
+    pub(crate) before: i64,
+    pub(crate) after: i64,
+}
+
+impl Adjusted {
+    /// Nothing happened.
+    const NOT: Adjusted = Adjusted { before: 0, after: 0 };
+
+    /// Micro-tokens that the bucket gained, if any.
+    pub(crate) fn given(self) -> Tokens {
+        Tokens::from_micros(self.after.saturating_sub(self.before).max(0).unsigned_abs())
+    }
+
+    /// Micro-tokens that the bucket lost, if any.
+    pub(crate) fn taken(self) -> Tokens {
+        Tokens::from_micros(self.before.saturating_sub(self.after).max(0).unsigned_abs())
+    }
+}
+
+impl<M: MeterSource> Store<M> {
+    /// Gives up to `amount` to a bucket, until it is full.
+    pub(crate) fn give(&self, ask: &Ask, amount: Tokens, when: When<'_>) -> Adjusted {
+        let micros = amount.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
+        if let Some(limit) = self.meters.ruler(ask.limit).log() {
+            return self.adjust_log(ask, &limit, when.moment(), |log| {
+                log.give_back(amount.as_micros());
+            });
+        }
+        self.rewrite(ask, when, |reading, mark| reading.adjust(mark, micros))
+    }
+
+    /// Takes up to `amount` from a bucket, into debt if need be, but not beyond `debt_max`.
+    pub(crate) fn take_into_debt(
+        &self,
+        ask: &Ask,
+        amount: Tokens,
+        debt_max: Tokens,
+        when: When<'_>,
+    ) -> Adjusted {
+        let floor = -debt_max.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
+        let part = |balance: i64| amount.as_micros().min(balance.saturating_sub(floor).max(0).unsigned_abs());
+        if let Some(limit) = self.meters.ruler(ask.limit).log() {
+            let now = when.moment();
+            return self.adjust_log(ask, &limit, now, |log| {
+                log.charge(part(log.balance(&limit)), now);
+            });
+        }
+        self.rewrite(ask, when, |reading, mark| {
+            reading.adjust(mark, -part(reading.balance(mark)).cast_signed())
+        })
+    }
+
+    /// Gives back up to `amount` of a charge that was made: no more than if it had never been made. What the bucket would have
+    /// minted beyond full meanwhile, had it not been charged, is lost.
+    pub(crate) fn give_back(&self, receipt: &Receipt, amount: Tokens, when: When<'_>) -> Adjusted {
+        let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
+        let charged_under = self.meters.ruler(ask.limit).reading(now);
+        let micros = charged_under.returnable(*paid, ask.demand.cost).min(amount.as_micros()).cast_signed();
+        let next = |reading: &Reading, mark| match receipt.generation {
+            Some(generation) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
+            None => reading.adjust(mark, micros),
+        };
+        if receipt.overflow {
+            let slot = self.meters.overflow(ask.limit);
+            let mark_of = |mark| next(&charged_under, mark);
+            return move_mark(slot, Tag::overflow(ask.limit), &charged_under, mark_of)
+                .unwrap_or(Adjusted::NOT);
+        }
+        self.rewrite(ask, when, next)
+    }
+
+    /// Gives back up to `amount` of a charge to a log, if it still counts.
+    pub(crate) fn give_back_to_log(&self, receipt: &LogReceipt, amount: Tokens, when: When<'_>) -> Adjusted {
+        let ask = Ask { id: receipt.id, limit: receipt.limit_id, demand: receipt.demand };
+        match self.meters.ruler(receipt.limit_id).log() {
+            Some(limit) => self.adjust_log(&ask, &limit, when.moment(), |log| {
+                log.give_back_of(receipt.at, amount.as_micros());
+            }),
+            None => Adjusted::NOT,
+        }
+    }
+
+    /// Fills a bucket, whatever it has spent or owes.
+    pub(crate) fn reset(&self, ask: &Ask, when: When<'_>) -> Adjusted {
+        if let Some(limit) = self.meters.ruler(ask.limit).log() {
+            return self.adjust_log(ask, &limit, when.moment(), |log| {
+                log.give_back(u64::MAX);
+            });
+        }
+        self.rewrite(ask, when, |reading, _| reading.full_mark())
+    }
+
+    fn adjust_log(
+        &self,
+        ask: &Ask,
+        limit: &SlidingLog,
+        now: Moment,
+        change: impl FnOnce(&mut Log),
+    ) -> Adjusted {
+        self.logs.with(ask.id, ask.limit, limit, now, |log| {
+            let before = log.balance(limit);
+            change(log);
+            Adjusted { before, after: log.balance(limit) }
+        })
+    }
+
+    /// Moves the mark of a bucket to what `next` makes of it, under whatever limit of its rule it is. An absent bucket is full;
+    /// it moves in only if that changes.
+    pub(crate) fn rewrite(
+        &self,
+        ask: &Ask,
+        when: When<'_>,
+        next: impl Fn(&Reading, Mark) -> Mark,
+    ) -> Adjusted {
+        let (now, patience) = (when.moment(), Patience::default());
+        loop {
+            let Some((slot, tag)) = self.find(ask) else {
+                let reading = self.meters.ruler(ask.limit).reading(now);
+                let full = reading.full_mark();
+                let (before, after) = (reading.balance(full), reading.balance(next(&reading, full)));
+                let placing = Ask { demand: Demand::of(Cost::micros(1)), ..*ask };
+                // There may be no room for the debt of a client that has no place.
+                if after >= before || !self.place(&placing, when) {
+                    return Adjusted { before, after: before };
+                }
+                continue;
+            };
+            let limit = tag.limit().unwrap_or(ask.limit);
+            let reading = self.meters.ruler(limit).reading(now);
+            if let Some(adjusted) = move_mark(slot, tag, &reading, |mark| next(&reading, mark)) {
+                return adjusted;
+            }
+            patience.wait();
+        }
+    }
+
+    /// Puts an absent bucket into the table, uncharged; whether it may be there now.
+    fn place(&self, ask: &Ask, when: When<'_>) -> bool {
+        matches!(self.move_in(ask, when, Purpose::Place), MoveIn::LookAgain)
+    }
+}
+
+/// Moves the mark of a slot to what `next` makes of it; `None` if it is somebody else's by now.
+fn move_mark(slot: &Slot, tag: Tag, reading: &Reading, next: impl Fn(Mark) -> Mark) -> Option<Adjusted> {
+    let patience = Patience::default();
+    loop {
+        match slot.mark(tag) {
+            Ok(mark) => {
+                let moved = next(mark);
+                if moved == mark || slot.swap(mark, moved) {
+                    return Some(Adjusted { before: reading.balance(mark), after: reading.balance(moved) });
+                }
+            }
+            Err(Unread::Locked) => patience.wait(),
+            Err(Unread::Gone) => return None,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The buckets of sliding logs: a side table, bounded by a number of entries, in shards that are locked for a moment.
+//!
+//! A check over several buckets locks the shards of its logs first, in ascending order, and keeps them until it is decided:
+//! nobody waits for a shard while it holds a slot or a gate.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tokens};
+
+use crate::identity::BucketId;
+use crate::memory::LimitId;
+use crate::memory::joint::LogReceipt;
+use crate::memory::store::Ask;
+use crate::snapshot::SavedLog;
+use crate::{Cause, Verdict};
+
+/// So many shards: more than there are threads at work at a time.
+const SHARDS: usize = 64;
+/// Logs looked at in passing by every charge, to forget those that are empty by now: more than one, so that they go faster
+/// than they come.
+const SWEPT_MAX: usize = 2;
+
+/// All logs of one limiter.
+#[derive(Debug)]
+pub(crate) struct Logs {
+    shards: Box<[Mutex<Shard>]>,
+    /// Entries of all logs together.
+    entries: AtomicUsize,
+    entries_max: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    logs: HashMap<BucketId, Kept>,
+    /// When each log will be empty, unless it is charged again meanwhile. One entry for each log.
+    due: BinaryHeap<Reverse<(Moment, BucketId)>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    log: Log,
+    /// Under which it was last charged; its window is that of all limits of the rule.
+    limit: SlidingLog,
+    limit_id: LimitId,
+    /// Whether [`Shard::due`] has it.
+    is_due: bool,
+}
+
+/// One log that a check wants charged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogAsk {
+    pub(crate) id: BucketId,
+    pub(crate) limit: SlidingLog,
+    pub(crate) limit_id: LimitId,
+    pub(crate) demand: Demand,
+    /// Which charges of the check it is.
+    pub(crate) members: BucketSet,
+}
+
+/// The shards of one check's logs, locked.
+pub(crate) struct LockedLogs<'l> {
+    logs: &'l Logs,
+    shards: Vec<(usize, MutexGuard<'l, Shard>)>,
+    asks: Vec<LogAsk>,
+}
+
+/// What a log said.
+pub(crate) struct LogAnswer {
+    pub(crate) members: BucketSet,
+    pub(crate) answer: Result<Tokens, LogRefusal>,
+}
+
+/// Why a log denies.
+pub(crate) enum LogRefusal {
+    Never,
+    Short { wait: Span, held: Tokens },
+    Crowded { wait: Span },
+}
+
+impl Logs {
+    pub(crate) fn new(entries_max: usize) -> Logs {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Logs { shards, entries: AtomicUsize::new(0), entries_max }
+    }
+
+    /// Entries that are remembered now.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// What a check of one log would be told.
+    pub(crate) fn peek(&self, ask: &Ask, limit: &SlidingLog, now: Moment) -> Verdict {
+        let Ask { id, limit: limit_id, demand } = *ask;
+        let ask = LogAsk { id, limit: *limit, limit_id, demand, members: BucketSet::FIRST };
+        let mut locked = self.lock([ask]);
+        let answer = locked.peek(now).next();
+        match answer.map(|answer| answer.answer) {
+            Some(Ok(remaining)) => Verdict::Admit { remaining, delay: Span::ZERO },
+            Some(Err(refusal)) => refusal.verdict(),
+            None => Verdict::Never { denied: BucketSet::FIRST },
+        }
+    }
+
+    /// Locks the shards of these logs. No two asks are of the same log.
+    pub(crate) fn lock(&self, asks: impl IntoIterator<Item = LogAsk>) -> LockedLogs<'_> {
+        let asks: Vec<LogAsk> = asks.into_iter().collect();
+        let mut numbers: Vec<usize> = asks.iter().map(|ask| shard_of(ask.id)).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let shards = numbers.into_iter().map(|number| (number, self.shard(number))).collect();
+        LockedLogs { logs: self, shards, asks }
+    }
+
+    /// Changes one log, or an empty one, and forgets it if it is empty afterwards.
+    pub(crate) fn with<T>(
+        &self,
+        id: BucketId,
+        limit_id: LimitId,
+        limit: &SlidingLog,
+        now: Moment,
+        change: impl FnOnce(&mut Log) -> T,
+    ) -> T {
+        let mut shard = self.shard(shard_of(id));
+        let kept = shard.logs.entry(id).or_insert_with(|| Kept::new(*limit, limit_id));
+        let before = kept.log.entries();
+        kept.log.forget(limit, now);
+        let result = change(&mut kept.log);
+        self.entries.fetch_add(kept.log.entries(), Ordering::Relaxed);
+        self.entries.fetch_sub(before, Ordering::Relaxed);
+        shard.note_due(id);
+        result
+    }
+
+    /// The logs that are not empty at `now`.
+    pub(crate) fn saved(&self, now: Moment) -> Vec<SavedLog> {
+        let of_shard = |number| {
+            let mut shard = self.shard(number);
+            shard.sweep(self, now, usize::MAX);
+            let saved = |(id, kept): (&BucketId, &Kept)| SavedLog {
+                id: *id,
+                limit: kept.limit_id,
+                charges: kept.log.charges().collect(),
+            };
+            shard.logs.iter().map(saved).collect::<Vec<_>>()
+        };
+        (0..SHARDS).flat_map(of_shard).collect()
+    }
+
+    /// The logs that are not empty at `now`, under which limit, and what they have left in micro-tokens.
+    pub(crate) fn live(&self, now: Moment) -> Vec<(BucketId, LimitId, i64)> {
+        let of_shard = |number| {
+            let mut shard = self.shard(number);
+            shard.sweep(self, now, usize::MAX);
+            let live = |(id, kept): (&BucketId, &Kept)| (*id, kept.limit_id, kept.log.balance(&kept.limit));
+            shard.logs.iter().map(live).collect::<Vec<_>>()
+        };
+        (0..SHARDS).flat_map(of_shard).collect()
+    }
+
+    fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
+        self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LockedLogs<'_> {
+    /// What each log says to its ask at `now`.
+    pub(crate) fn peek(&mut self, now: Moment) -> impl Iterator<Item = LogAnswer> {
+        let (logs, shards) = (self.logs, &mut self.shards);
+        self.asks.iter().map(move |ask| {
+            let answer = match find(shards, ask.id) {
+                None => Err(LogRefusal::Never),
+                Some(shard) => shard.peek(logs, ask, now),
+            };
+            LogAnswer { members: ask.members, answer }
+        })
+    }
+
+    /// Charges all of them; they were found good at `now`.
+    pub(crate) fn charge(mut self, now: Moment) -> Vec<LogReceipt> {
+        let mut receipts = Vec::new();
+        for ask in &self.asks {
+            if let Some(shard) = find(&mut self.shards, ask.id) {
+                let (LogAsk { id, limit_id, demand, members, .. }, at) =
+                    (*ask, shard.charge(self.logs, ask, now));
+                receipts.push(LogReceipt { id, limit_id, demand, members, at });
+            }
+        }
+        receipts
+    }
+}
+
+impl LogRefusal {
+    fn verdict(self) -> Verdict {
+        let denied = BucketSet::FIRST;
+        let deny = |wait, remaining, cause| Verdict::Deny { wait, remaining, denied, cause };
+        match self {
+            LogRefusal::Never => Verdict::Never { denied },
+            LogRefusal::Short { wait, held } => deny(wait, held, Cause::Exceeded),
+            LogRefusal::Crowded { wait } => deny(wait, Tokens::ZERO, Cause::Crowded),
+        }
+    }
+}
+
+impl Shard {
+    fn peek(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Result<Tokens, LogRefusal> {
+        if ask.demand.need() > ask.limit.quota().as_micros() {
+            return Err(LogRefusal::Never);
+        }
+        self.sweep(logs, now, SWEPT_MAX);
+        let empty = Log::default();
+        let log = match self.logs.get_mut(&ask.id) {
+            Some(kept) => {
+                logs.entries.fetch_sub(kept.log.forget(&ask.limit, now), Ordering::Relaxed);
+                &kept.log
+            }
+            None => &empty,
+        };
+        let remaining = log.peek(&ask.limit, ask.demand).map_err(|short| LogRefusal::Short {
+            wait: log.wait(&ask.limit, ask.demand, now),
+            held: if let Spend::Short { held, .. } = short { held } else { Tokens::ZERO },
+        })?;
+        if logs.entries() >= logs.entries_max {
+            self.sweep(logs, now, usize::MAX);
+            if logs.entries() >= logs.entries_max {
+                let soonest = self.due.peek().map_or(ask.limit.window(), |Reverse((at, _))| at.since(now));
+                return Err(LogRefusal::Crowded { wait: soonest });
+            }
+        }
+        Ok(remaining)
+    }
+
+    /// When the charge counts as made.
+    fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Moment {
+        let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id));
+        (kept.limit, kept.limit_id) = (ask.limit, ask.limit_id);
+        let at = kept.log.stamp(now);
+        logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), at), Ordering::Relaxed);
+        self.note_due(ask.id);
+        at
+    }
+
+    /// Puts a log in the line of those that will be empty one day, or forgets it if it is so already.
+    fn note_due(&mut self, id: BucketId) {
+        let Some(kept) = self.logs.get_mut(&id) else { return };
+        match kept.log.empty_at(&kept.limit) {
+            Some(at) if !kept.is_due => {
+                kept.is_due = true;
+                self.due.push(Reverse((at, id)));
+            }
+            None if !kept.is_due => {
+                self.logs.remove(&id);
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets logs that are empty by now, of the `most` that should be.
+    fn sweep(&mut self, logs: &Logs, now: Moment, most: usize) {
+        for _ in 0..most {
+            let Some(Reverse((at, id))) = self.due.peek().copied() else { return };
+            if at > now {
+                return;
+            }
+            self.due.pop();
+            let Some(kept) = self.logs.get_mut(&id) else { continue };
+            logs.entries.fetch_sub(kept.log.forget(&kept.limit, now), Ordering::Relaxed);
+            kept.is_due = false;
+            self.note_due(id);
+        }
+    }
+}
+
+impl Kept {
+    fn new(limit: SlidingLog, limit_id: LimitId) -> Kept {
+        Kept { log: Log::default(), limit, limit_id, is_due: false }
+    }
+}
+
+fn shard_of(id: BucketId) -> usize {
+    // Bits that nothing else depends on here: windows come from the others.
+    usize::try_from(id.fingerprint >> 40).unwrap_or(0) % SHARDS
+}
+
+fn find<'s>(shards: &'s mut [(usize, MutexGuard<'_, Shard>)], id: BucketId) -> Option<&'s mut Shard> {
+    let number = shard_of(id);
+    shards.iter_mut().find(|(shard, _)| *shard == number).map(|(_, shard)| &mut **shard)
+}

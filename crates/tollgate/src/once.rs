@@ -1,0 +1,103 @@
+//! A check that is charged once however often it is retried.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use tollgate_core::{Cost, Span};
+
+use crate::expiring::{Expiring, Full};
+use crate::rule::{Charge, Rule};
+use crate::{CheckError, Key, Limiter, Verdict};
+
+/// How many idempotency keys a limiter remembers unless told otherwise.
+pub const IDEMPOTENCY_KEYS_DEFAULT: usize = 100_000;
+
+/// The verdicts of checks that may be retried, by what was asked.
+#[derive(Debug)]
+pub(crate) struct Remembered {
+    /// The hash of an idempotency key and of all it was used for, with a secret of its own.
+    verdicts: Expiring<u128, Verdict>,
+    secrets: [std::hash::RandomState; 2],
+}
+
+impl Remembered {
+    pub(crate) fn new(max: usize) -> Remembered {
+        Remembered { verdicts: Expiring::new(max), secrets: Default::default() }
+    }
+
+    /// Idempotency keys that are remembered now.
+    pub(crate) fn len(&self) -> usize {
+        self.verdicts.len()
+    }
+
+    /// What names this check: the idempotency key together with every bucket and cost, so that a key used for something else
+    /// is another one.
+    fn name(&self, once: &[u8], charges: &[Charge]) -> u128 {
+        let [high, low] = [0, 1].map(|half: usize| {
+            let mut hasher = self.secrets[half].build_hasher();
+            once.hash(&mut hasher);
+            for charge in charges {
+                charge.ask.ok().map(|ask| (ask.id, ask.limit, ask.demand.cost.as_micros())).hash(&mut hasher);
+            }
+            u128::from(hasher.finish())
+        });
+        high << 64 | low
+    }
+}
+
+impl Rule {
+    /// Asks for `cost` from the bucket of `key`, once: a retry with the same `idempotency_key` within `lifetime` of the admission is
+    /// told the same and costs nothing.
+    ///
+    /// ```
+    /// # use tollgate::*;
+    /// # let limit = Limit::new(Rate::per_hour(1), Burst::tokens(2))?;
+    /// # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+    /// let rule = limiter.default_rule();
+    /// for _ in 0..5 {
+    ///     let verdict = rule.check_once("order-7", Span::from_secs(60), "ann", Cost::ONE);
+    ///     assert_eq!(verdict.to_string(), "admitted, 1 left");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_once(
+        &self,
+        idempotency_key: impl Key,
+        lifetime: Span,
+        key: impl Key,
+        cost: Cost,
+    ) -> Verdict {
+        Limiter { default: self.clone() }.check_once(idempotency_key, lifetime, &[self.charge_n(key, cost)])
+    }
+}
+
+impl Limiter {
+    /// Decides one check over several buckets, all or nothing, once: a retry of the very same check with the same
+    /// `idempotency_key` within `lifetime` of its admission is told the same and costs nothing. A denial is not remembered: its
+    /// retry is decided anew.
+    ///
+    /// Whoever chooses the idempotency key decides what is a retry, so let no client choose it freely: one that always sends the
+    /// same key would pay once per lifetime. When [`crate::LimiterBuilder::idempotency_keys_max`] are remembered, further checks
+    /// are charged and not remembered, which [`crate::Stats::retries_unguarded`] counts.
+    pub fn check_once(&self, idempotency_key: impl Key, lifetime: Span, charges: &[Charge]) -> Verdict {
+        let shared = &self.default.shared;
+        let name = idempotency_key.with_bytes(|kind, bytes| {
+            kind.accept(bytes).map(|()| shared.remembered.name(&[&[kind as u8], bytes].concat(), charges))
+        });
+        let name = match name {
+            Ok(name) => name,
+            Err(CheckError::EmptyKey) => return Verdict::Invalid(CheckError::EmptyIdempotencyKey),
+            Err(error) => return Verdict::Invalid(error),
+        };
+        // Locked while the check is decided, so that of two retries at the same time one is charged.
+        let place = shared.remembered.verdicts.place(name);
+        let now = shared.clock.now();
+        if let Some(verdict) = place.get(now) {
+            return *verdict;
+        }
+        let verdict = self.check_all(charges);
+        if verdict.is_admitted() && place.insert(verdict, now + lifetime, now) == Err(Full) {
+            shared.store.counters.count(crate::memory::counters::Event::RetryUnguarded);
+        }
+        verdict
+    }
+}

@@ -1,0 +1,96 @@
+//! What an operator or a program does to one bucket besides checking it: refund, grant, reset, look.
+
+use tollgate_core::{Cost, DEBT_MAX, Tokens};
+
+use crate::memory::adjust::Adjusted;
+use crate::memory::store::When;
+use crate::rule::Rule;
+use crate::shared::Shared;
+use crate::{CheckError, Key, Limiter, Verdict};
+
+/// What was given to a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
+    /// How much the bucket gained: less than asked for where it became full.
+    pub given: Tokens,
+    /// What it holds now; none if it is still in debt.
+    pub balance: Tokens,
+}
+
+impl Given {
+    fn of(adjusted: Adjusted) -> Given {
+        let balance = Tokens::from_micros(adjusted.after.max(0).unsigned_abs());
+        Given { given: adjusted.given(), balance }
+    }
+}
+
+impl Rule {
+    /// Gives back tokens of an admitted check that came to nothing. Bounded by what is missing: the bucket is never fuller than
+    /// full. For a bucket shared by many, refund no more than was taken: [`Rule::reserve`] keeps account of that.
+    ///
+    /// ```
+    /// # use tollgate::*;
+    /// # let limit = Limit::new(Rate::per_hour(1), Burst::tokens(5))?;
+    /// # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+    /// let rule = limiter.default_rule();
+    /// assert!(rule.check_n("ann", Cost::tokens(3)).is_admitted());
+    /// assert_eq!(rule.refund("ann", Cost::tokens(100))?.given.whole(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refund(&self, key: impl Key, amount: Cost) -> Result<Given, CheckError> {
+        self.give(&key, amount)
+    }
+
+    /// Gives a client tokens it has not paid for, until its bucket is full.
+    pub fn grant(&self, key: impl Key, amount: Cost) -> Result<Given, CheckError> {
+        self.give(&key, amount)
+    }
+
+    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places.
+    pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
+        let ask = self.ask(&key, Cost::ONE)?;
+        let Shared { store, waiting, .. } = &*self.shared;
+        Ok(Given::of(waiting.while_giving(ask.id, |booked| {
+            let filled = store.reset(&ask, self.when());
+            if booked == Tokens::ZERO {
+                return filled;
+            }
+            // What those who wait have booked is still to be paid.
+            let after = store.take_into_debt(&ask, booked, DEBT_MAX, self.when()).after;
+            Adjusted { after, ..filled }
+        })))
+    }
+
+    /// What the bucket of `key` holds; none if it is in debt.
+    pub fn balance(&self, key: impl Key) -> Result<Tokens, CheckError> {
+        let ask = self.ask(&key, Cost::ONE)?;
+        match self.shared.store.peek(&ask, self.when()) {
+            Verdict::Admit { remaining, .. } => {
+                Ok(Tokens::from_micros(remaining.as_micros() + ask.demand.cost.as_micros()))
+            }
+            verdict => Ok(verdict.remaining().unwrap_or(Tokens::ZERO)),
+        }
+    }
+
+    fn give(&self, key: &impl Key, amount: Cost) -> Result<Given, CheckError> {
+        let ask = self.ask(key, amount)?;
+        let Shared { store, waiting, .. } = &*self.shared;
+        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, Tokens::from(amount), self.when()))))
+    }
+
+    fn when(&self) -> When<'_> {
+        When::Read(self.shared.clock.now(), &self.shared.clock)
+    }
+}
+
+impl Limiter {
+    /// [`Rule::refund`] of the default rule.
+    pub fn refund(&self, key: impl Key, amount: Cost) -> Result<Given, CheckError> {
+        self.default.refund(key, amount)
+    }
+
+    /// [`Rule::reset`] of the default rule.
+    pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
+        self.default.reset(key)
+    }
+}

@@ -1,0 +1,217 @@
+//! Reserve now, settle later: an estimate is charged at once, and corrected when the true cost is known.
+
+use std::sync::Arc;
+
+use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
+
+use crate::expiring::{Full, Taken};
+use crate::memory::joint::{LogReceipt, Receipt};
+use crate::memory::meters::MeterSource;
+use crate::memory::store::{Ask, When};
+use crate::reservation_id::ReservationId;
+use crate::rule::{Charge, Rule};
+use crate::settle_error::{ReserveError, SettleError};
+use crate::shared::Shared;
+use crate::{Key, Limiter, Verdict};
+
+/// How many reservations of a limiter may be open at a time unless told otherwise.
+pub const RESERVATIONS_DEFAULT: usize = 100_000;
+
+/// An estimate that was charged and waits to be settled: committed at its true cost, or cancelled. Whoever does neither in
+/// time has paid the estimate.
+///
+/// It is only a name: dropping it settles nothing, and [`Limiter::reservation`] gives another.
+#[derive(Clone)]
+pub struct Reservation {
+    shared: Arc<Shared>,
+    id: ReservationId,
+}
+
+/// What an open reservation has charged.
+#[derive(Debug)]
+pub(crate) struct Open {
+    receipts: Vec<Receipt>,
+    log_receipts: Vec<LogReceipt>,
+    /// The estimate of each charge, in order.
+    estimates: Vec<Cost>,
+}
+
+/// What a settlement did to the buckets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settled {
+    /// The least that any bucket was given back. Less than the difference where the bucket would have been full meanwhile.
+    pub returned: Tokens,
+    /// The most that any bucket was charged on top of the estimate, into debt if need be.
+    pub charged: Tokens,
+    /// The most of an overrun that a bucket was not charged, because it is in debt as far as
+    /// [`crate::LimiterBuilder::debt_max`] allows.
+    pub forgiven: Tokens,
+}
+
+impl Reservation {
+    /// The name to settle it by, from elsewhere.
+    pub fn id(&self) -> ReservationId {
+        self.id
+    }
+
+    /// Settles at the true cost, the same for every charge. Less than the estimate is given back; more becomes debt, which is
+    /// repaid before anything else is admitted. Places at work are given back.
+    pub fn commit(&self, actual: Cost) -> Result<Settled, SettleError> {
+        let open = self.close(|open| {
+            let first = open.estimates.first();
+            match open.estimates.iter().position(|estimate| Some(estimate) != first) {
+                Some(charge) => Err(SettleError::CostsDiffer { charge }),
+                None => Ok(()),
+            }
+        })?;
+        Ok(self.settle(&open, |_| actual))
+    }
+
+    /// Settles at the true cost of each charge, in their order.
+    pub fn commit_each(&self, actual: &[Cost]) -> Result<Settled, SettleError> {
+        let open = self.close(|open| match open.estimates.len() {
+            charges if charges == actual.len() => Ok(()),
+            charges => Err(SettleError::WrongCount { charges, costs: actual.len() }),
+        })?;
+        Ok(self.settle(&open, |charge| actual[charge]))
+    }
+
+    /// Gives everything back: nothing was done.
+    pub fn cancel(&self) -> Result<Settled, SettleError> {
+        let open = self.close(|_| Ok(()))?;
+        Ok(self.settle(&open, |_| Cost::micros(0)))
+    }
+
+    /// Takes it out of the ledger, unless `refuse` says no: whoever does so settles it, and nobody else.
+    fn close(&self, check: impl FnOnce(&Open) -> Result<(), SettleError>) -> Result<Open, SettleError> {
+        let now = self.shared.clock.now();
+        let place = self.shared.reservations.place(self.id);
+        if let Some(open) = place.get(now) {
+            check(open)?;
+        }
+        match place.take(now) {
+            Some(Taken::Alive(open)) => Ok(open),
+            Some(Taken::Expired) => Err(SettleError::Expired),
+            None => Err(SettleError::Unknown),
+        }
+    }
+
+    /// Corrects every bucket to the true cost of its charges.
+    fn settle(&self, open: &Open, actual: impl Fn(usize) -> Cost) -> Settled {
+        let mut settled = Settled {
+            returned: Tokens::from_micros(u64::MAX),
+            charged: Tokens::ZERO,
+            forgiven: Tokens::ZERO,
+        };
+        let true_cost =
+            |members: BucketSet| members.iter().fold(Cost::micros(0), |sum, charge| sum.plus(actual(charge)));
+        for receipt in &open.receipts {
+            let due = true_cost(receipt.members);
+            settled.add(self.correct(Made::Word(receipt), receipt.ask.demand.cost, due));
+        }
+        for receipt in &open.log_receipts {
+            settled.add(self.correct(Made::Log(receipt), receipt.demand.cost, true_cost(receipt.members)));
+        }
+        settled
+    }
+
+    /// Corrects one bucket.
+    fn correct(&self, made: Made<'_>, estimate: Cost, actual: Cost) -> Settled {
+        let Shared { store, clock, debt_max, .. } = &*self.shared;
+        let when = When::Read(clock.now(), clock);
+        let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
+        let ask = made.ask();
+        let is_place = matches!(made, Made::Word(receipt) if receipt.generation.is_some());
+        if actual <= estimate || is_place {
+            let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
+            settled.returned = match made {
+                Made::Word(receipt) => store.give_back(receipt, over, when),
+                Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
+            }
+            .given();
+        } else {
+            let under = Tokens::from_micros(actual.as_micros() - estimate.as_micros());
+            let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
+            settled.charged = store.take_into_debt(&ask, under, debt_max, when).taken().min(under);
+            settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
+        }
+        settled
+    }
+}
+
+/// A charge, wherever it was made.
+#[derive(Clone, Copy)]
+enum Made<'r> {
+    Word(&'r Receipt),
+    Log(&'r LogReceipt),
+}
+
+impl Made<'_> {
+    fn ask(self) -> Ask {
+        match self {
+            Made::Word(receipt) => receipt.ask,
+            Made::Log(LogReceipt { id, limit_id, demand, .. }) => {
+                Ask { id: *id, limit: *limit_id, demand: *demand }
+            }
+        }
+    }
+}
+
+impl Settled {
+    fn add(&mut self, bucket: Settled) {
+        self.returned = self.returned.min(bucket.returned);
+        self.charged = self.charged.max(bucket.charged);
+        self.forgiven = self.forgiven.max(bucket.forgiven);
+    }
+}
+
+impl Rule {
+    /// Charges an estimate to the bucket of `key`, to be settled within `timeout`.
+    ///
+    /// ```
+    /// # use tollgate::*;
+    /// # let clock = Clock::manual(Moment::default());
+    /// # let limit = Limit::new(Rate::per_minute(1), Burst::tokens(1_000))?;
+    /// # let limiter = Limiter::builder().clock(clock).build(limit)?;
+    /// // A completion of about 300 tokens; how many it was is known when it is done.
+    /// let answer = limiter.default_rule().reserve("ann", Cost::tokens(300), Span::from_secs(60))?;
+    /// answer.commit(Cost::tokens(120))?;
+    /// assert_eq!(limiter.peek("ann").to_string(), "admitted, 879 left");
+    /// assert!(answer.cancel().is_err(), "it is settled");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve(&self, key: impl Key, estimate: Cost, timeout: Span) -> Result<Reservation, ReserveError> {
+        Limiter { default: self.clone() }.reserve(&[self.charge_n(key, estimate)], timeout)
+    }
+}
+
+impl Limiter {
+    /// Charges estimates to several buckets, all or nothing, to be settled within `timeout`.
+    pub fn reserve(&self, charges: &[Charge], timeout: Span) -> Result<Reservation, ReserveError> {
+        if timeout == Span::ZERO {
+            return Err(ReserveError::ZeroTimeout);
+        }
+        let shared = Arc::clone(&self.default.shared);
+        let asks = self.accept_all(charges).map_err(|error| ReserveError::Denied(Verdict::Invalid(error)))?;
+        let now = shared.clock.now();
+        let id = shared.reservation_ids.next();
+        // The place first: a charge that cannot be entered would have to be taken back.
+        let claim = shared
+            .reservations
+            .claim(id, now)
+            .map_err(|Full| ReserveError::TooManyOpen { reservations_max: shared.reservations.max() })?;
+        let estimates = asks.clone().map(|(ask, _)| ask.demand.cost).collect();
+        let outcome = shared.store.charge_all_fully::<CHARGES_MAX>(asks, When::Read(now, &shared.clock));
+        if !outcome.verdict.is_admitted() {
+            return Err(ReserveError::Denied(outcome.verdict));
+        }
+        let receipts = outcome.receipts.into_iter().flatten().collect();
+        claim.fill(Open { receipts, log_receipts: outcome.log_receipts, estimates }, now + timeout);
+        Ok(Reservation { shared, id })
+    }
+
+    /// The reservation of this name, open or not: settling it will tell.
+    pub fn reservation(&self, id: ReservationId) -> Reservation {
+        Reservation { shared: Arc::clone(&self.default.shared), id }
+    }
+}
