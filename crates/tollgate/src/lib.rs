@@ -124,9 +124,21 @@
 //! makes no sense the verdict is [`Verdict::Invalid`], which is a bug to fix, not a client to slow down. No key, cost or
 //! moment makes it panic.
 //!
+//! # Waiting
+//! [`Limiter::acquire`] waits instead of denying: first come, first served, for calls that go out. Whoever waits has booked its
+//! tokens, so no check is admitted before its turn. Threads call [`Acquire::blocking`]; with the feature `tokio` tasks await it,
+//! and one that is dropped gives its place back.
+//! ```
+//! # use tollgate::*;
+//! let limiter = Limiter::new(Limit::new(Rate::per_second(100), Burst::tokens(1))?);
+//! for _ in 0..3 {
+//!     limiter.acquire("api.example.com", Cost::ONE).within(Span::from_secs(1)).blocking()?; // one every 10 ms
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What it does not do
-//! It does not wait for you, queue, or give tokens back; it does not share buckets between processes; a rule once declared
-//! stays. Time spent suspended does not count as time.
+//! It does not share buckets between processes; a rule once declared stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod builder;
