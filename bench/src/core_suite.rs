@@ -6,6 +6,7 @@
 
 mod acquire;
 mod case;
+mod deeds;
 mod fill;
 mod four_buckets;
 mod json_lines;
@@ -22,7 +23,7 @@ mod thresholds;
 mod zipf;
 
 use acquire::AcquireCase;
-use case::{CASES, Case, MEMORY_KEYS, memory_case_name};
+use case::{Case, MEMORY_KEYS, cases, memory_case_name};
 use results::CaseResult;
 
 use crate::conditions::Conditions;
@@ -34,7 +35,8 @@ pub(crate) use memory::{MEMORY_CHILD, measure_memory_of_one};
 /// Measures the cases asked for and prints them: JSON lines as they come, or tables at the end.
 pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
     let conditions = Conditions::observe(&["governor", "throttlecrab", "leaky-bucket", "tokio"]);
-    let cases: Vec<Case> = CASES.into_iter().filter(|case| options.case.matches(&case.to_string())).collect();
+    let cases: Vec<Case> =
+        cases().into_iter().filter(|case| options.case.matches(&case.to_string())).collect();
     let with_memory = options.case.matches(&memory_case_name());
     let acquires: Vec<_> =
         AcquireCase::ALL.into_iter().filter(|case| options.case.matches(case.name())).collect();
@@ -71,8 +73,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
 }
 
 fn no_such_case(options: &Options) -> Problem {
-    let names = CASES.iter().map(Case::to_string).chain(AcquireCase::ALL.map(|case| case.name().to_owned()));
-    let names = names.chain([memory_case_name()]);
+    let names = cases().iter().map(Case::to_string).collect::<Vec<_>>().into_iter();
+    let names = names.chain(AcquireCase::ALL.map(|case| case.name().to_owned())).chain([memory_case_name()]);
     let list = names.collect::<Vec<_>>().join("\n  ");
     Problem::usage(format!("no case matches `{}`; the cases are:\n  {list}", options.case.as_str()))
 }

@@ -1,6 +1,6 @@
 //! The results as people read them: every figure, then flatness over key counts, then what was asked for.
 
-use super::case::{CASES, Distribution, Family, Mode};
+use super::case::{Distribution, Family, Mode, cases};
 use super::results::{CaseResult, Comparison, Figure, Row};
 use super::subject::SubjectKind;
 use super::thresholds::{Standing, THRESHOLDS};
@@ -98,7 +98,7 @@ fn remark(figure: Figure) -> String {
 
 /// Each subject's cost from 10^4 keys up. None when fewer than two counts were measured.
 fn flatness(results: &[CaseResult]) -> Option<String> {
-    let growing = CASES.iter().filter(|case| {
+    let growing = cases().into_iter().filter(|case| {
         let plain = (case.family, case.mode, case.threads) == (Family::Str, Mode::Single, 1);
         plain && case.distribution == Distribution::Uniform
     });

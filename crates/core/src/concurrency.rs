@@ -155,6 +155,11 @@ impl PlacesReading {
         Some(held.word())
     }
 
+    /// The same word in another version.
+    pub(crate) const fn another_version(mark: Mark) -> Mark {
+        Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
+    }
+
     pub(crate) const fn full_mark(&self) -> Mark {
         Held { number: self.number, counts: [0; 3], version: 0 }.word()
     }

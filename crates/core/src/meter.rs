@@ -152,7 +152,7 @@ impl Meter {
         [head, residue]: [u64; 2],
         shape: Shape,
     ) -> Meter {
-        Meter { head, residue, shape, ..Meter::from_quick_words(quick) }
+        Meter { residue, head, shape, ..Meter::from_quick_words(quick) }
     }
 
     /// Whether this is a meter that can be kept, and not one from a damaged file.

@@ -74,6 +74,20 @@ impl Reading {
         }
     }
 
+    /// A word that says the same as `mark` but is another than `taken`: for whoever takes over a slot that stood at `taken`,
+    /// so that a charge under way for the former owner does not take it for its own. On a meter it is one micro-token emptier
+    /// if need be.
+    pub fn other_than(&self, mark: Mark, taken: Mark) -> Mark {
+        if mark != taken {
+            return mark;
+        }
+        match self {
+            Reading::Level { .. } | Reading::Blank => Mark::from_word(mark.word().wrapping_add(1)),
+            Reading::Counter(_) => CounterReading::another_version(mark),
+            Reading::Places(_) => PlacesReading::another_version(mark),
+        }
+    }
+
     /// Of two marks on a meter the one that leaves less; of other words, the first.
     #[must_use]
     pub fn emptier(&self, one: Mark, other: Mark) -> Mark {

@@ -10,11 +10,14 @@
 
 use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
-/// Bits of a count in the word.
-const COUNT_BITS: u32 = 24;
+/// Bits of a count in the word: this window's lowest, then the one before's, then the window's number, then a version.
+const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
 /// Window numbers in the word are modulo this: never all ones, so the word is never [`Mark::RESERVED_WORD`].
 const NUMBERS: u64 = (1 << 16) - 1;
+const NUMBER_SHIFT: u32 = 2 * COUNT_BITS;
+/// Above the number, four bits that tell a new owner's word from the former's.
+const VERSION_SHIFT: u32 = NUMBER_SHIFT + 16;
 /// Counts that the quota is at most, when it is declared: it may be raised sixteenfold later.
 const QUOTA_COUNT_MAX: u64 = COUNT_MAX / 16;
 /// Longest window: 2^62 ns, 146 years, as long as the slowest bucket takes to fill.
@@ -62,7 +65,7 @@ struct Counts {
 
 impl SlidingCounter {
     /// A quota of at most 10^12 tokens per window. Costs are counted in steps of a power of ten of micro-tokens, fine enough that
-    /// the quota has more than 100,000 of them (or each is one micro-token), and rounded up.
+    /// the quota has more than 26,000 of them (or each is one micro-token), and rounded up.
     pub const fn new(quota: Burst, window: Span) -> Result<SlidingCounter, LimitError> {
         let quota = match crate::limit::sound_burst(quota) {
             Ok(quota) => quota,
@@ -167,8 +170,9 @@ impl CounterMeter {
     /// The counter whose words these are, taken on trust.
     pub(crate) const fn from_words([quota, window, first_and_digits, early]: [u64; 4]) -> CounterMeter {
         // 19 digits do not fit in a word, and no sound counter has them.
-        let digits = if first_and_digits & 0xff > 18 { 18 } else { first_and_digits & 0xff } as u32;
-        let counter = SlidingCounter { quota, window, quantum: 10_u64.pow(digits) };
+        let [digits, ..] = first_and_digits.to_le_bytes();
+        let quantum = 10_u64.pow(if digits > 18 { 18 } else { digits as u32 });
+        let counter = SlidingCounter { quota, window, quantum };
         CounterMeter { counter, early, first: first_and_digits >> 8 }
     }
 
@@ -224,7 +228,7 @@ impl CounterReading {
 
     /// A charge of this window can be given back; one of the window before counts less and less anyway.
     pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
-        let made_in = paid.word() >> (2 * COUNT_BITS);
+        let made_in = paid.word() >> NUMBER_SHIFT & NUMBERS;
         if made_in == self.number % NUMBERS || made_in == (self.number + 1) % NUMBERS {
             cost.as_micros()
         } else {
@@ -255,7 +259,7 @@ impl CounterReading {
     fn counts(&self, mark: Mark) -> Counts {
         let word = mark.word();
         let (before, here) = (word >> COUNT_BITS & COUNT_MAX, word & COUNT_MAX);
-        let behind = (self.number % NUMBERS + NUMBERS - (word >> (2 * COUNT_BITS)) % NUMBERS) % NUMBERS;
+        let behind = (self.number % NUMBERS + NUMBERS - (word >> NUMBER_SHIFT & NUMBERS) % NUMBERS) % NUMBERS;
         let (number, elapsed) = (self.number, self.elapsed);
         match behind {
             0 => Counts { number, elapsed, before, here },
@@ -265,8 +269,13 @@ impl CounterReading {
         }
     }
 
+    /// The same word in another version.
+    pub(crate) const fn another_version(mark: Mark) -> Mark {
+        Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
+    }
+
     const fn word(&self, before: u64, here: u64) -> Mark {
-        Mark::from_word((self.number % NUMBERS) << (2 * COUNT_BITS) | before << COUNT_BITS | here)
+        Mark::from_word((self.number % NUMBERS) << NUMBER_SHIFT | before << COUNT_BITS | here)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Reserve now, settle later: an estimate is charged at once, and corrected when the true cost is known.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
 
 use crate::expiring::{Full, Taken};
-use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::store::{Ask, When};
 use crate::reservation_id::ReservationId;
 use crate::rule::{Charge, Rule};
@@ -136,6 +137,12 @@ impl Reservation {
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

@@ -5,8 +5,8 @@
 
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
 
-use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::slot::{Slot, Tag, Unread};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::sync::Patience;
