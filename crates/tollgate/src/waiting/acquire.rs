@@ -80,6 +80,7 @@ impl Rule {
     /// }
     /// # }
     /// ```
+    #[inline]
     pub fn acquire(&self, key: impl Key, cost: Cost) -> Acquire {
         Acquire {
             shared: Arc::clone(&self.shared),
@@ -94,6 +95,7 @@ impl Rule {
 
 impl Limiter {
     /// Asks for `cost` from the bucket of `key`, and waits for it if need be: see [`Rule::acquire`].
+    #[inline]
     pub fn acquire(&self, key: impl Key, cost: Cost) -> Acquire {
         self.default.acquire(key, cost)
     }
@@ -107,12 +109,14 @@ impl Limiter {
 impl Acquire {
     /// Waits at most so long. If its turn comes later it is refused at once, and nothing is charged; if a limit that is lowered
     /// meanwhile makes it later, it gives up when the time is over. Zero does not wait at all.
+    #[inline]
     pub fn within(mut self, wait_max: impl Into<Span>) -> Self {
         self.terms.wait_max = wait_max.into();
         self
     }
 
     /// Waits only if fewer than so many wait for the same key already; [`WAITERS_DEFAULT`] unless told otherwise.
+    #[inline]
     pub fn behind(mut self, waiters_max: u32) -> Self {
         self.terms.waiters_max = waiters_max;
         self

@@ -38,10 +38,14 @@ pub(crate) fn serve<M: MeterSource>(
     when: When<'_>,
     wakers: &mut Wakers,
 ) -> u64 {
-    let (now, mut left) = (when.moment(), 0);
+    let (now, mut left, mut known) = (when.moment(), 0, None);
     while let Some(head) = queue.head() {
         let (ticket, departure, demand) = (head.ticket, head.departure, head.demand);
-        let Some(meter) = store.meters.ruler(head.waiter.limit).meter() else { break };
+        let limit = head.waiter.limit;
+        // Nearly always they all wait under the same limit.
+        let meter = known.filter(|(of, _)| *of == limit).map(|(_, meter)| meter);
+        let Some(meter) = meter.or_else(|| store.meters.ruler(limit).meter()) else { break };
+        known = Some((limit, meter));
         if meter.lead(departure, now) < 0 {
             break;
         }

@@ -98,3 +98,18 @@ fn a_reset_serves_those_who_wait_first() {
         assert!(world.limiter.check(KEY).is_admitted());
     });
 }
+
+#[test]
+fn what_a_reservation_gives_back_goes_to_those_who_wait() {
+    paused(async || {
+        let world = World::new(per_second(10, 10));
+        let reservation =
+            world.limiter.default_rule().reserve(KEY, Cost::tokens(10), millis(60_000)).unwrap();
+        let _first = world.wait(1, world.acquire(5)).await;
+        let second = world.wait(2, world.acquire(5)).await;
+        reservation.commit(Cost::tokens(4)).unwrap();
+        assert!(!world.limiter.check(KEY).is_admitted(), "six tokens for ten that are booked");
+        second.await.unwrap().unwrap();
+        world.assert_left(&[(1, millis(0)), (2, millis(400))]);
+    });
+}
