@@ -5,17 +5,19 @@
 
 mod acquire;
 mod blocking;
+mod bucket_key;
 mod error;
 #[cfg(feature = "tokio")]
 mod future;
+mod place;
 mod queue;
 mod queues;
 mod service;
 
 pub use acquire::{Acquire, Acquired, WAITERS_DEFAULT};
 pub use error::AcquireError;
+#[cfg(loom)]
+pub(crate) use place::{Place, Terms, Turn};
 pub(crate) use queues::Queues;
 pub use queues::WAITERS_MAX;
-#[cfg(loom)]
-pub(crate) use queues::{Place, Terms, Turn};
 pub use service::LATENESS_MAX;

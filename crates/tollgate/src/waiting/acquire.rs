@@ -7,7 +7,7 @@ use std::task::Waker;
 use tollgate_core::{Cost, Moment, Span};
 
 use super::error::AcquireError;
-use super::queues::{Place, Terms, Turn};
+use super::place::{Place, Terms, Turn};
 use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, When};
 use crate::shared::Shared;

@@ -5,13 +5,15 @@
 //! new head to set its timer. Wakers are called and dropped when no lock is held: they are somebody else's code.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::BuildHasherDefault;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use tollgate_core::{Moment, Span, Tokens};
+use tollgate_core::{Span, Tokens};
 
+use super::bucket_key::{AsItIs, Bucket};
 use super::error::AcquireError;
+use super::place::{Place, Terms, Turn};
 use super::queue::{Queue, Ticket};
 use super::service::{Waiter, Wakers, serve};
 use crate::identity::BucketId;
@@ -40,34 +42,6 @@ pub(crate) struct Queues {
 struct Shard {
     queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<AsItIs>>,
     last_ticket: Ticket,
-}
-
-/// A bucket as the key of a map: its fingerprint is a keyed hash already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Bucket(BucketId);
-
-/// How long someone is ready to wait, and behind how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
-    pub(crate) wait_max: Span,
-    pub(crate) waiters_max: u32,
-}
-
-/// A place in a queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
-    ticket: Ticket,
-    since: Moment,
-    wait_max: Span,
-}
-
-/// What became of someone who may have to wait.
-#[derive(Debug)]
-pub(crate) enum Turn {
-    /// It has its tokens, after so long.
-    Left(Span),
-    /// It waits here. If it is told how long, it must look again by then; in any case when it is woken.
-    Waits(Place, Option<Span>),
 }
 
 impl Queues {
@@ -275,39 +249,6 @@ impl Queues {
 
     fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
         lock(&self.shards[(id.fingerprint >> 8) as usize % SHARDS])
-    }
-}
-
-impl Place {
-    /// How much longer it is ready to wait.
-    fn patience_at(&self, now: Moment) -> Span {
-        (self.since + self.wait_max).since(now)
-    }
-}
-
-impl Hash for Bucket {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.0.fingerprint);
-    }
-}
-
-/// Spreads the 48 bits of a fingerprint over the word: the map looks at the top and at the bottom of it.
-#[derive(Debug, Default)]
-struct AsItIs(u64);
-
-impl Hasher for AsItIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.0 = word.rotate_left(20);
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
     }
 }
 
