@@ -1,12 +1,14 @@
 //! A hundred thousand tasks wait for a thousand keys: all leave in order, on time, and none is lost.
 #![expect(clippy::disallowed_methods, reason = "whether the whole took as long as it should is wall time")]
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
-use tollgate::{Burst, Cost, Limit, Limiter, Rate, Span};
+use tollgate::{Acquire, AcquireError, Burst, Cost, Limit, Limiter, Rate, Span, WAITERS_MAX};
 
 const KEYS: usize = 1_000;
 const OF_EACH_KEY: u32 = 100;
@@ -104,4 +106,22 @@ fn half_of_all_give_up_and_the_others_leave_all_the_same() {
     assert!(left >= KEYS as u64 * u64::from(OF_EACH_KEY) / 2, "{left}");
     assert_eq!(limiter.waiters(), 0);
     assert!(took <= LAST_DUE / 2 + LATE_MAX, "{took:?}: those who gave up left their places to the others");
+}
+
+/// A queue has a maximum, and so have all of them together.
+#[test]
+fn one_more_than_a_million_waiters_is_refused_and_all_can_give_up() {
+    let limiter = limiter();
+    limiter.default_rule().set_limit(Limit::new(Rate::per_hour(1), Burst::tokens(1)).unwrap()).unwrap();
+    let poll = |acquire: &mut Acquire| pin!(acquire).poll(&mut Context::from_waker(Waker::noop()));
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let _inside = runtime.enter();
+    let acquire = |nth: u64| limiter.acquire(nth % KEYS as u64, Cost::ONE).behind(u32::MAX);
+    let mut waiting: Vec<Acquire> = (0..WAITERS_MAX).map(acquire).collect();
+    assert!(waiting.iter_mut().all(|acquire| poll(acquire).is_pending()));
+    assert_eq!(limiter.waiters(), WAITERS_MAX);
+    assert_eq!(poll(&mut acquire(7)), Poll::Ready(Err(AcquireError::TooManyWaiters)));
+    drop(waiting);
+    assert_eq!(limiter.waiters(), 0);
+    assert_ne!(poll(&mut acquire(7)), Poll::Ready(Err(AcquireError::TooManyWaiters)), "there is room again");
 }
