@@ -202,6 +202,11 @@ impl Meter {
         }
     }
 
+    /// Whether it is that of a leaky bucket, which nobody leaves without waiting its turn.
+    pub const fn is_queue(&self) -> bool {
+        matches!(self.shape, Shape::Queue { .. })
+    }
+
     /// Micro-tokens that a bucket must hold before anyone is charged to it.
     pub(crate) const fn least(&self) -> u64 {
         match self.shape {

@@ -149,6 +149,19 @@
 //! makes no sense the verdict is [`Verdict::Invalid`], which is a bug to fix, not a client to slow down. No key, cost or
 //! moment makes it panic.
 //!
+//! # Waiting
+//! [`Limiter::acquire`] waits instead of denying: first come, first served, for calls that go out. Whoever waits has booked its
+//! tokens, so no check is admitted before its turn. Threads call [`Acquire::blocking`]; with the feature `tokio` tasks await it,
+//! and one that is dropped gives its place back.
+//! ```
+//! # use tollgate::*;
+//! let limiter = Limiter::new(Limit::new(Rate::per_second(100), Burst::tokens(1))?);
+//! for _ in 0..3 {
+//!     limiter.acquire("api.example.com", Cost::ONE).within(Span::from_secs(1)).blocking()?; // one every 10 ms
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What it does not do
 //! It does not share buckets between processes; a rule once declared stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -179,6 +192,7 @@ mod snapshot_file;
 mod stats;
 mod sync;
 mod verdict;
+mod waiting;
 
 #[cfg(loom)]
 pub mod proof;
@@ -204,8 +218,9 @@ pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, FixedWindow, FloatError, FloatFault,
-    LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter, SlidingLog,
-    Span, Tokens, Window, WindowError,
+    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow, FloatError,
+    FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter,
+    SlidingLog, Span, Tokens, Window, WindowError,
 };
 pub use verdict::{Cause, CheckError, Verdict};
+pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

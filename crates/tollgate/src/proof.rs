@@ -2,6 +2,8 @@
 //!
 //! Compiled only under `--cfg loom`, where a window has two slots.
 
+pub mod waiting;
+
 use std::cell::Cell;
 
 use tollgate_core::{Algorithm, Burst, Cost, Demand, Limit, Mark, Meter, Moment, Rate, Ruler, Start};
@@ -96,7 +98,7 @@ impl World {
     pub fn is_spent(&self, letter: Letter, tick: u64) -> bool {
         let Some((slot, tag)) = self.0.table.find(ask(letter).id) else { return false };
         let mark: Mark = slot.mark(tag).expect("nobody holds a slot when all checks are done");
-        self.0.meters.meter.level(at(tick)).balance(mark) == 0
+        self.0.meters.ruler.reading(at(tick)).balance(mark) == 0
     }
 }
 

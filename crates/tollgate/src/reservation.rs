@@ -118,7 +118,7 @@ impl Reservation {
 
     /// Corrects one bucket.
     fn correct(&self, made: Made<'_>, estimate: Cost, actual: Cost) -> Settled {
-        let Shared { store, clock, debt_max, .. } = &*self.shared;
+        let Shared { store, clock, debt_max, waiting, .. } = &*self.shared;
         let when = When::Read(clock.now(), clock);
         let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
         let ask = made.ask();
@@ -126,7 +126,7 @@ impl Reservation {
         if actual <= estimate || is_place {
             let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
             settled.returned = match made {
-                Made::Word(receipt) => store.give_back(receipt, over, when),
+                Made::Word(receipt) => waiting.while_giving(ask.id, |_| store.give_back(receipt, over, when)),
                 Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
             }
             .given();

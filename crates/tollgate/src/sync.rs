@@ -1,11 +1,15 @@
-//! The atomics of the memory store: the machine's, or loom's when the proofs run.
+//! The atomics and locks of the memory store: the machine's, or loom's when the proofs run.
 
 #[cfg(loom)]
 pub(crate) use self::under_loom::{Patience, released};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+#[cfg(loom)]
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU8, AtomicU64, Ordering, fence};
+#[cfg(not(loom))]
+pub(crate) use std::sync::{Mutex, MutexGuard};
 
 /// Spins before giving the processor away: the other thread may have been preempted in the middle.
 #[cfg(not(loom))]

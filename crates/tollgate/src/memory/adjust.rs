@@ -122,7 +122,12 @@ impl<M: MeterSource> Store<M> {
 
     /// Moves the mark of a bucket to what `next` makes of it, under whatever limit of its rule it is. An absent bucket is full;
     /// it moves in only if that changes.
-    fn rewrite(&self, ask: &Ask, when: When<'_>, next: impl Fn(&Reading, Mark) -> Mark) -> Adjusted {
+    pub(crate) fn rewrite(
+        &self,
+        ask: &Ask,
+        when: When<'_>,
+        next: impl Fn(&Reading, Mark) -> Mark,
+    ) -> Adjusted {
         let (now, patience) = (when.moment(), Patience::default());
         loop {
             let Some((slot, tag)) = self.find(ask) else {
