@@ -1,9 +1,12 @@
-//! The core suite: one check in process, Tollgate against three peers, interleaved on the same key streams.
+//! The core suite: one check in process, Tollgate against three peers, interleaved on the same key streams; and waiting for
+//! tokens, against two that can be awaited.
 //!
 //! Promises that what is compared did the same work: same keys, one clock read per check, verdicts as expected.
 //! Does not judge: thresholds are printed beside the figures, and a missed one changes no exit code.
 
+mod acquire;
 mod case;
+mod deeds;
 mod fill;
 mod four_buckets;
 mod json_lines;
@@ -19,7 +22,8 @@ mod tables;
 mod thresholds;
 mod zipf;
 
-use case::{CASES, Case, MEMORY_KEYS, memory_case_name};
+use acquire::AcquireCase;
+use case::{Case, MEMORY_KEYS, cases, memory_case_name};
 use results::CaseResult;
 
 use crate::conditions::Conditions;
@@ -30,10 +34,13 @@ pub(crate) use memory::{MEMORY_CHILD, measure_memory_of_one};
 
 /// Measures the cases asked for and prints them: JSON lines as they come, or tables at the end.
 pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
-    let conditions = Conditions::observe(&["governor", "throttlecrab"]);
-    let cases: Vec<Case> = CASES.into_iter().filter(|case| options.case.matches(&case.to_string())).collect();
+    let conditions = Conditions::observe(&["governor", "throttlecrab", "leaky-bucket", "tokio"]);
+    let cases: Vec<Case> =
+        cases().into_iter().filter(|case| options.case.matches(&case.to_string())).collect();
     let with_memory = options.case.matches(&memory_case_name());
-    if cases.is_empty() && !with_memory {
+    let acquires: Vec<_> =
+        AcquireCase::ALL.into_iter().filter(|case| options.case.matches(case.name())).collect();
+    if cases.is_empty() && acquires.is_empty() && !with_memory {
         return Err(no_such_case(options));
     }
 
@@ -53,6 +60,9 @@ pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
     for group in cases.chunk_by(|one, next| one.table() == next.table()) {
         speed::measure(group, options, &mut report)?;
     }
+    for case in acquires {
+        report(acquire::measure(case, options));
+    }
     if with_memory {
         report(memory::measure(options.scaled(MEMORY_KEYS))?);
     }
@@ -63,7 +73,8 @@ pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
 }
 
 fn no_such_case(options: &Options) -> Problem {
-    let names = CASES.iter().map(Case::to_string).chain([memory_case_name()]);
+    let names = cases().iter().map(Case::to_string).collect::<Vec<_>>().into_iter();
+    let names = names.chain(AcquireCase::ALL.map(|case| case.name().to_owned())).chain([memory_case_name()]);
     let list = names.collect::<Vec<_>>().join("\n  ");
     Problem::usage(format!("no case matches `{}`; the cases are:\n  {list}", options.case.as_str()))
 }

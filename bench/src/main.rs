@@ -10,6 +10,7 @@ mod glob;
 mod lockfile;
 mod options;
 mod problem;
+mod processor_time;
 mod resident;
 mod splitmix;
 mod stopwatch;

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::deeds::Deed;
 use super::quota::Quota;
 
 /// Keys of the table whose memory is measured.
@@ -33,6 +34,8 @@ pub(crate) enum Family {
     Denied,
     /// Four buckets at once, all or nothing; Tollgate alone, against its own single check.
     Multi4,
+    /// Another algorithm or operation; Tollgate alone, against its own single check.
+    Deed(Deed),
 }
 
 /// Which of the keys a check names.
@@ -55,8 +58,8 @@ pub(crate) enum Mode {
     Batch16,
 }
 
-/// Every case of speed; those on the same table stand side by side, the largest table last.
-pub(crate) const CASES: [Case; 12] = [
+/// Token buckets, alone and four together; those on the same table stand side by side, the largest table last.
+const CASES: [Case; 12] = [
     str_case(1, Distribution::Hot, 1, Mode::Single),
     str_case(1, Distribution::Hot, 2, Mode::Single),
     Case { family: Family::Denied, ..str_case(1, Distribution::Hot, 2, Mode::Single) },
@@ -70,6 +73,20 @@ pub(crate) const CASES: [Case; 12] = [
     Case { family: Family::Multi4, ..str_case(1_000_000, Distribution::Uniform, 1, Mode::Single) },
     str_case(10_000_000, Distribution::Uniform, 1, Mode::Single),
 ];
+
+/// Keys of the tables on which the other algorithms and operations are measured.
+const DEED_KEYS: u32 = 100_000;
+
+/// Every case of speed, those of the other algorithms and operations among the others on their table.
+pub(crate) fn cases() -> Vec<Case> {
+    let deeds = Deed::ALL.map(|deed| Case {
+        family: Family::Deed(deed),
+        ..str_case(DEED_KEYS, Distribution::Uniform, 1, Mode::Single)
+    });
+    let (smaller, larger): (Vec<Case>, Vec<Case>) =
+        CASES.into_iter().partition(|case| case.keys <= DEED_KEYS);
+    smaller.into_iter().chain(deeds).chain(larger).collect()
+}
 
 const fn str_case(keys: u32, distribution: Distribution, threads: u32, mode: Mode) -> Case {
     Case { family: Family::Str, keys, distribution, threads, mode }
@@ -86,7 +103,7 @@ impl Case {
         match (self.family, self.distribution) {
             (Family::Denied, _) => Quota::SOON_EMPTY,
             (_, Distribution::Hot) => Quota::ONE_KEY,
-            (Family::Str | Family::Multi4, _) => Quota::MANY_KEYS,
+            (Family::Str | Family::Multi4 | Family::Deed(_), _) => Quota::MANY_KEYS,
         }
     }
 
@@ -107,6 +124,7 @@ impl fmt::Display for Case {
             Family::Str => "str",
             Family::Denied => "denied",
             Family::Multi4 => "multi4",
+            Family::Deed(deed) => deed.name(),
         };
         let distribution = match self.distribution {
             Distribution::Hot => "hot",
@@ -123,17 +141,19 @@ impl fmt::Display for Case {
 
 #[cfg(test)]
 mod tests {
-    use super::CASES;
+    use super::cases;
 
     #[test]
     fn names_are_what_scripts_rely_on() {
-        let names = CASES.map(|case| case.to_string());
+        let names: Vec<String> = cases().iter().map(ToString::to_string).collect();
         for name in [
             "str/1/hot/2t/single",
             "denied/1/hot/2t/single",
             "str/1000000/uniform/1t/batch16",
             "str/1000000/zipf/2t/single",
             "multi4/1000000/uniform/1t/single",
+            "sliding_log/100000/uniform/1t/single",
+            "reserve_commit/100000/uniform/1t/single",
             "str/10000000/uniform/1t/single",
         ] {
             assert!(names.iter().any(|known| known == name), "{name}");
@@ -143,7 +163,7 @@ mod tests {
     #[test]
     fn no_table_is_filled_twice() {
         let tables: Vec<_> =
-            CASES.chunk_by(|a, b| a.table() == b.table()).map(|group| group[0].table()).collect();
+            cases().chunk_by(|a, b| a.table() == b.table()).map(|group| group[0].table()).collect();
         for (at, table) in tables.iter().enumerate() {
             assert!(!tables[..at].contains(table), "{table:?}");
         }

@@ -33,7 +33,7 @@ impl Filler {
                 let _ = write!(key, "user:{user}");
                 user += 1;
             }
-            admitted += subject.check_stream(chunk);
+            admitted += subject.fill_stream(chunk);
         }
         admitted
     }

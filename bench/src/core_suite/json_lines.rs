@@ -33,6 +33,15 @@ fn line(result: &CaseResult, row: &Row, options: &Options) -> Value {
             line["admitted_share"] = json!(admitted_share);
             line["wait_share"] = json!(thousandths(wait_share));
         }
+        Figure::Acquire { cpu_ns, worst_wait } => {
+            line["ns"] = json!(thousandths(cpu_ns.median));
+            line["ns_min"] = json!(thousandths(cpu_ns.min));
+            line["ns_max"] = json!(thousandths(cpu_ns.max));
+            line["per_s"] = json!((1e9 / cpu_ns.median).round());
+            if let Some(worst) = worst_wait {
+                line["worst_wait_ratio"] = json!(thousandths(worst.median));
+            }
+        }
         Figure::Memory { bytes_per_key, requested_bytes_per_key } => {
             line["bytes_per_key"] = json!(thousandths(bytes_per_key));
             line["requested_bytes_per_key"] = json!(thousandths(requested_bytes_per_key));

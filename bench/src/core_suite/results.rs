@@ -34,6 +34,8 @@ pub(crate) enum Figure {
         /// Part of the threads' time in which they had no core to run on; see [`DISTURBED_SHARE_MIN`].
         wait_share: f64,
     },
+    /// Nanoseconds of processor time per acquire, and the worst of real wait ÷ fair wait where all wait.
+    Acquire { cpu_ns: Spread, worst_wait: Option<Spread> },
     /// Resident bytes per key, and the part of them requested from Rust's allocator.
     Memory { bytes_per_key: f64, requested_bytes_per_key: f64 },
 }
@@ -70,7 +72,7 @@ impl Figure {
     /// What a user pays: nanoseconds or bytes. Less is better.
     pub(crate) fn cost(&self) -> f64 {
         match self {
-            Self::Speed { ns, .. } => ns.median,
+            Self::Speed { ns, .. } | Self::Acquire { cpu_ns: ns, .. } => ns.median,
             Self::Memory { bytes_per_key, .. } => *bytes_per_key,
         }
     }
@@ -100,6 +102,13 @@ impl CaseResult {
     /// Whether a row, and with it every ratio of the case, came about on a busy machine.
     pub(crate) fn is_disturbed(&self) -> bool {
         self.rows.iter().any(|row| row.figure.is_disturbed())
+    }
+
+    /// What the cheapest of the others pays for each of what `row` does.
+    pub(crate) fn ratio_to_cheapest(&self, row: &Row) -> Option<f64> {
+        let others = self.rows.iter().filter(|other| other.subject != row.subject);
+        let cheapest = others.map(|other| other.figure.cost()).min_by(f64::total_cmp)?;
+        Some(cheapest / row.figure.cost()).filter(|ratio| ratio.is_finite())
     }
 
     /// How `row` compares with the reference.

@@ -1,6 +1,7 @@
 //! Fills the tables of one group of cases, runs its cases, and drops the tables.
 
 use super::case::{Case, Family};
+use super::deeds::OneDeed;
 use super::fill::Filler;
 use super::four_buckets::FourBuckets;
 use super::results::{CaseResult, Comparison, SINGLE};
@@ -37,7 +38,7 @@ pub(crate) fn measure(
 fn fill_tables(group: &[Case], options: &Options) -> Vec<Filled> {
     let Some(first) = group.first() else { return Vec::new() };
     let (keys, quota) = (options.scaled(first.keys), first.quota());
-    let peers_run = group.iter().any(|case| case.family != Family::Multi4);
+    let peers_run = group.iter().any(|case| matches!(case.family, Family::Str | Family::Denied));
     let kinds = SubjectKind::ALL.into_iter().filter(|&kind| peers_run || kind == SubjectKind::Tollgate);
     let fill = |kind: SubjectKind| {
         eprintln!("core: {} gets {keys} keys", kind.name());
@@ -56,12 +57,16 @@ fn measure_case(case: &Case, filled: &[Filled], options: &Options) -> Result<Cas
     let expected = if case.family == Family::Denied { Expected::Denied } else { Expected::Admitted };
     let plan = Plan { stream: &stream, threads: case.threads, mode: case.mode, rounds, expected };
 
-    let (rows, comparison) = if case.family == Family::Multi4 {
-        let four = FourBuckets::new(case.quota(), keys, checks);
-        Filler::new().fill(&four, keys);
-        (rounds::run(&against_single(&four, filled), &plan)?, Comparison::CostOfSingle)
-    } else {
-        (rounds::run(&against_peers(filled), &plan)?, Comparison::GainOverGovernor)
+    let alone = |subject: &dyn Subject| {
+        Filler::new().fill(subject, keys);
+        rounds::run(&against_single(subject, filled), &plan)
+    };
+    let (rows, comparison) = match case.family {
+        Family::Multi4 => (alone(&FourBuckets::new(case.quota(), keys, checks))?, Comparison::CostOfSingle),
+        Family::Deed(deed) => (alone(&OneDeed::new(deed, keys))?, Comparison::CostOfSingle),
+        Family::Str | Family::Denied => {
+            (rounds::run(&against_peers(filled), &plan)?, Comparison::GainOverGovernor)
+        }
     };
     Ok(CaseResult { case: case.to_string(), rows, comparison })
 }
@@ -70,8 +75,8 @@ fn against_peers(filled: &[Filled]) -> Vec<Contender<'_>> {
     filled.iter().map(|one| Contender { name: one.kind.name(), subject: &*one.subject }).collect()
 }
 
-fn against_single<'a>(four: &'a FourBuckets, filled: &'a [Filled]) -> Vec<Contender<'a>> {
+fn against_single<'a>(subject: &'a dyn Subject, filled: &'a [Filled]) -> Vec<Contender<'a>> {
     let single = filled.iter().filter(|one| one.kind == SubjectKind::Tollgate);
     let single = single.map(|one| Contender { name: SINGLE, subject: &*one.subject });
-    [Contender { name: SubjectKind::Tollgate.name(), subject: four }].into_iter().chain(single).collect()
+    [Contender { name: SubjectKind::Tollgate.name(), subject }].into_iter().chain(single).collect()
 }

@@ -1,6 +1,6 @@
 //! The results as people read them: every figure, then flatness over key counts, then what was asked for.
 
-use super::case::{CASES, Distribution, Family, Mode};
+use super::case::{Distribution, Family, Mode, cases};
 use super::results::{CaseResult, Comparison, Figure, Row};
 use super::subject::SubjectKind;
 use super::thresholds::{Standing, THRESHOLDS};
@@ -15,6 +15,8 @@ pub(crate) fn explanation(options: &Options) -> String {
          quota        generous: checks are admitted, so this is the path that writes (denied/: the bucket is empty)\n\
          keys         `user:123456`, inserted beforehand; one stream for all subjects; zipf exponent {:.1}\n\
          batch16      peers have no batch and run their single check\n\
+         acquire      processor time of the process ÷ acquires, 1,000 tasks of one thread on one key; waiting/: 10,000 tokens a \
+         second\n\
          bytes        growth of resident memory in a fresh process; beside it what was asked of Rust's allocator\n\
          disturbed    that part of the threads' time they had no core: run again on an idle machine\n",
         zipf::EXPONENT
@@ -51,7 +53,7 @@ fn figures(results: &[CaseResult]) -> String {
             let mut cells = vec![name, row.subject.to_owned()];
             cells.extend(figure_cells(row.figure));
             cells.push(result.ratio(row).map_or_else(String::new, |ratio| ratio_cell(result, row, ratio)));
-            cells.push(disturbance(row.figure));
+            cells.push(remark(row.figure));
             table.row(cells);
         }
     }
@@ -63,6 +65,10 @@ fn figure_cells(figure: Figure) -> [String; 3] {
         Figure::Speed { ns, .. } => {
             let ends = format!("{}–{}", short(ns.min), short(ns.max));
             [short(ns.median), ends, format!("{:.2}", 1e3 / ns.median)]
+        }
+        Figure::Acquire { cpu_ns, .. } => {
+            let ends = format!("{}–{}", short(cpu_ns.min), short(cpu_ns.max));
+            [short(cpu_ns.median), ends, format!("{:.2}", 1e3 / cpu_ns.median)]
         }
         Figure::Memory { bytes_per_key, requested_bytes_per_key } => {
             let requested = format!("({} requested)", short(requested_bytes_per_key));
@@ -79,19 +85,20 @@ fn ratio_cell(result: &CaseResult, row: &Row, ratio: f64) -> String {
     }
 }
 
-/// `disturbed 40 %` when the threads had to wait for a core.
-fn disturbance(figure: Figure) -> String {
+/// `disturbed 40 %` when the threads had to wait for a core; how fair the wait was.
+fn remark(figure: Figure) -> String {
     match figure {
         Figure::Speed { wait_share, .. } if figure.is_disturbed() => {
             format!("disturbed {:.0} %", wait_share * 100.0)
         }
+        Figure::Acquire { worst_wait: Some(worst), .. } => format!("worst wait {:.2}× fair", worst.median),
         _ => String::new(),
     }
 }
 
 /// Each subject's cost from 10^4 keys up. None when fewer than two counts were measured.
 fn flatness(results: &[CaseResult]) -> Option<String> {
-    let growing = CASES.iter().filter(|case| {
+    let growing = cases().into_iter().filter(|case| {
         let plain = (case.family, case.mode, case.threads) == (Family::Str, Mode::Single, 1);
         plain && case.distribution == Distribution::Uniform
     });
@@ -123,7 +130,7 @@ fn verdicts(results: &[CaseResult]) -> String {
         };
         let disturbed = results.iter().any(|result| result.case == threshold.case && result.is_disturbed());
         table.row(vec![
-            threshold.case.to_owned(),
+            format!("{}{}", threshold.case, threshold.aspect()),
             reached.map_or_else(|| "–".to_owned(), |value| threshold.spoken_reached(value)),
             threshold.spoken(threshold.must),
             threshold.aim.map_or_else(|| "–".to_owned(), |aim| threshold.spoken(aim)),

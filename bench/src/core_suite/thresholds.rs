@@ -23,6 +23,10 @@ pub(crate) enum Measure {
     BytesPerKey,
     /// At most so many times the cost of a single check.
     TimesSingle,
+    /// At least so many times as cheap as the cheapest peer.
+    TimesCheapest,
+    /// Nobody waits longer than so many times what is fair.
+    WorstWait,
 }
 
 /// How a case fared.
@@ -34,7 +38,7 @@ pub(crate) enum Standing {
     NotRun,
 }
 
-pub(crate) const THRESHOLDS: [Threshold; 7] = [
+pub(crate) const THRESHOLDS: [Threshold; 10] = [
     faster("str/1000000/uniform/1t/single", 4.0, 8.0),
     faster("str/1000000/uniform/1t/batch16", 10.0, 20.0),
     faster("str/10000000/uniform/1t/single", 8.0, 15.0),
@@ -47,6 +51,9 @@ pub(crate) const THRESHOLDS: [Threshold; 7] = [
         must: 3.0,
         aim: None,
     },
+    Threshold { case: "acquire/free/1000", measure: Measure::TimesCheapest, must: 1.0, aim: None },
+    Threshold { case: "acquire/waiting/1000", measure: Measure::TimesCheapest, must: 1.0, aim: None },
+    Threshold { case: "acquire/waiting/1000", measure: Measure::WorstWait, must: 1.1, aim: None },
 ];
 
 const fn faster(case: &'static str, must: f64, aim: f64) -> Threshold {
@@ -61,6 +68,8 @@ impl Threshold {
         match (self.measure, row.figure) {
             (Measure::BytesPerKey, Figure::Memory { bytes_per_key, .. }) => Some(bytes_per_key),
             (Measure::TimesGovernor | Measure::TimesSingle, Figure::Speed { .. }) => result.ratio(row),
+            (Measure::TimesCheapest, Figure::Acquire { .. }) => result.ratio_to_cheapest(row),
+            (Measure::WorstWait, Figure::Acquire { worst_wait, .. }) => worst_wait.map(|worst| worst.median),
             _ => None,
         }
     }
@@ -69,8 +78,8 @@ impl Threshold {
     pub(crate) fn standing(&self, reached: Option<f64>) -> Standing {
         let Some(reached) = reached else { return Standing::NotRun };
         let enough = |wanted: f64| match self.measure {
-            Measure::TimesGovernor => reached >= wanted,
-            Measure::BytesPerKey | Measure::TimesSingle => reached <= wanted,
+            Measure::TimesGovernor | Measure::TimesCheapest => reached >= wanted,
+            Measure::BytesPerKey | Measure::TimesSingle | Measure::WorstWait => reached <= wanted,
         };
         match self.aim {
             Some(aim) if enough(aim) => Standing::AimMet,
@@ -82,9 +91,18 @@ impl Threshold {
     /// `≥ 4×` or `≤ 28 B`.
     pub(crate) fn spoken(&self, value: f64) -> String {
         match self.measure {
-            Measure::TimesGovernor => format!("≥ {value}×"),
+            Measure::TimesGovernor | Measure::TimesCheapest => format!("≥ {value}×"),
             Measure::BytesPerKey => format!("≤ {value} B"),
-            Measure::TimesSingle => format!("≤ {value}×"),
+            Measure::TimesSingle | Measure::WorstWait => format!("≤ {value}×"),
+        }
+    }
+
+    /// What it is about, where that is not the usual comparison.
+    pub(crate) fn aspect(&self) -> &'static str {
+        match self.measure {
+            Measure::TimesCheapest => " (cheapest peer)",
+            Measure::WorstWait => " (worst wait ÷ fair)",
+            Measure::TimesGovernor | Measure::BytesPerKey | Measure::TimesSingle => "",
         }
     }
 
@@ -98,11 +116,15 @@ impl Threshold {
 #[cfg(test)]
 mod tests {
     use super::{Standing, THRESHOLDS};
-    use crate::core_suite::case::{CASES, memory_case_name};
+    use crate::core_suite::acquire::AcquireCase;
+    use crate::core_suite::case::{cases, memory_case_name};
 
     #[test]
     fn every_threshold_is_about_a_case_that_is_measured() {
-        let names: Vec<String> = CASES.iter().map(ToString::to_string).chain([memory_case_name()]).collect();
+        let names: Vec<String> =
+            cases().iter().map(ToString::to_string).chain([memory_case_name()]).collect();
+        let acquires = AcquireCase::ALL.map(|case| case.name().to_owned());
+        let names = [names.as_slice(), acquires.as_slice()].concat();
         for threshold in &THRESHOLDS {
             assert!(names.iter().any(|name| name == threshold.case), "{}", threshold.case);
         }

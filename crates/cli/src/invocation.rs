@@ -18,6 +18,6 @@ pub(crate) struct Invocation {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Watch one client empty a bucket, in virtual time
+    /// Watch rate limits at work, in virtual time
     Demo(DemoFlags),
 }

@@ -5,9 +5,10 @@
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use tollgate::BuildError;
+use tollgate::{BuildError, LimitError, WindowError};
 
 /// Ends the command.
 #[derive(Debug)]
@@ -16,6 +17,12 @@ pub(crate) enum Problem {
     Usage(String),
     /// The limiter could not be made.
     Limiter(BuildError),
+    /// A limit that cannot be kept.
+    Limit(LimitError),
+    /// A window of the calendar that cannot be kept.
+    Window(WindowError),
+    /// The picture could not be written.
+    Picture { path: PathBuf, error: io::Error },
     /// The result could not be written.
     Output(io::Error),
 }
@@ -27,7 +34,7 @@ impl Problem {
         let _ = writeln!(io::stderr(), "error: {self}");
         match self {
             Problem::Usage(_) => ExitCode::from(2),
-            Problem::Limiter(_) | Problem::Output(_) => ExitCode::from(1),
+            _ => ExitCode::from(1),
         }
     }
 }
@@ -37,6 +44,13 @@ impl fmt::Display for Problem {
         match self {
             Problem::Usage(complaint) => write!(f, "{complaint}\n\nFor more information, try '--help'."),
             Problem::Limiter(error) => write!(f, "{error}"),
+            Problem::Limit(error) => write!(f, "{error}"),
+            Problem::Window(error) => write!(f, "{error}"),
+            Problem::Picture { path, error } => write!(
+                f,
+                "cannot write the picture to '{}': {error}; give --svg a file in a folder that exists and may be written to",
+                path.display()
+            ),
             Problem::Output(error) => {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }
@@ -47,5 +61,17 @@ impl fmt::Display for Problem {
 impl From<BuildError> for Problem {
     fn from(error: BuildError) -> Problem {
         Problem::Limiter(error)
+    }
+}
+
+impl From<LimitError> for Problem {
+    fn from(error: LimitError) -> Problem {
+        Problem::Limit(error)
+    }
+}
+
+impl From<WindowError> for Problem {
+    fn from(error: WindowError) -> Problem {
+        Problem::Window(error)
     }
 }

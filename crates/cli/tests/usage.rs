@@ -44,6 +44,25 @@ fn an_unknown_verb_or_flag_is_named() {
 }
 
 #[test]
+fn a_scene_that_does_not_exist_is_named_beside_those_that_do() {
+    let Output { status, stdout, stderr } = run("demo --scene bursts");
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{stderr}");
+    assert!(stderr.starts_with("error: invalid value 'bursts' for '--scene <NAME>'"), "{stderr}");
+    assert!(stderr.contains("worked-example, double-window, idle-reward, burst"), "{stderr}");
+    check("demo --svg", "error: a value is required for '--svg <FILE>' but none was supplied");
+    check("demo --scene", "error: a value is required for '--scene <NAME>' but none was supplied");
+}
+
+#[test]
+fn figures_for_a_scene_that_is_left_out_are_refused_with_their_cure() {
+    check(
+        "demo --scene burst --burst 7",
+        "error: --burst is for the worked example, which --scene leaves out; add --scene worked-example, or drop --burst",
+    );
+}
+
+#[test]
 fn a_bad_rate_is_refused_with_its_cure() {
     let said = |value: &str| complaint(&format!("demo --rate {value}"));
     let refusal = |value: &str, cure: &str| {

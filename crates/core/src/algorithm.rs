@@ -27,7 +27,7 @@ impl Algorithm {
             Algorithm::TokenBucket(limit) => limit.burst(),
             Algorithm::LeakyBucket(leaky) => leaky.queue(),
             Algorithm::FixedWindow(window) => window.quota(),
-            Algorithm::SlidingCounter(counter) => counter.quota(),
+            Algorithm::SlidingCounter(counter) => counter.full(),
             Algorithm::SlidingLog(log) => log.quota(),
             Algorithm::Concurrency(concurrency) => {
                 Tokens::from_micros(concurrency.places() as u64 * crate::tokens::MICROS_PER_TOKEN)

@@ -8,17 +8,20 @@ use crate::{Moment, Span};
 
 const DAY_NANOS: u64 = 86_400_000_000_000;
 /// Days from Monday, 29 December 1969 to Thursday, 1 January 1970.
-const MONDAY_TO_EPOCH: u64 = 3;
+const MONDAY_TO_EPOCH: i64 = 3;
 /// Longest window: a century. Longer ones are a lifetime, not a quota.
 const WINDOW_NANOS_MAX: u64 = 100 * 366 * DAY_NANOS;
 const MONTHS_MAX: u32 = 1_200;
+/// A month that lies after the end of every clock: 2^65 ns from 1970 are 1,169 years, this is 87,381.
+const MONTH_AFTER_ALL: u64 = 1 << 20;
 
 /// How a [`crate::FixedWindow`] cuts time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Window {
     unit: Unit,
-    /// Nanoseconds that the windows begin earlier than in UTC, as days do east of Greenwich. Less than one window.
-    early: u64,
+    /// Nanoseconds that the windows begin earlier than in UTC, as days do east of Greenwich. From 0 to less than one window;
+    /// months, which are of several lengths, begin up to a day earlier or (negative) later.
+    early: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +58,8 @@ impl Window {
     /// From midnight UTC to midnight.
     pub const DAY: Window = Window { unit: Unit::Nanos(DAY_NANOS), early: 0 };
     /// From Monday, midnight UTC, to Monday.
-    pub const WEEK: Window = Window { unit: Unit::Nanos(7 * DAY_NANOS), early: MONDAY_TO_EPOCH * DAY_NANOS };
+    pub const WEEK: Window =
+        Window { unit: Unit::Nanos(7 * DAY_NANOS), early: MONDAY_TO_EPOCH * DAY_NANOS.cast_signed() };
     /// From the first of each month, midnight UTC, to the first of the next.
     pub const MONTH: Window = Window { unit: Unit::Months(1), early: 0 };
     /// From New Year, midnight UTC, to New Year.
@@ -79,19 +83,17 @@ impl Window {
         }
     }
 
-    /// The same window where clocks are ahead of UTC by `offset`: midnight in Berlin's winter is one hour early.
+    /// The same window where clocks are ahead of UTC by `offset`: midnight in Berlin's winter is one hour early. Months begin at
+    /// most a day early.
     #[must_use]
     pub const fn ahead_of_utc(self, offset: Span) -> Window {
-        let early = self.early as u128 + offset.as_nanos() as u128;
-        Window { unit: self.unit, early: self.wrap(early) }
+        self.beginning_earlier(offset.as_nanos() as i128)
     }
 
-    /// The same window where clocks are behind UTC by `offset`.
+    /// The same window where clocks are behind UTC by `offset`. Months begin at most a day late.
     #[must_use]
     pub const fn behind_utc(self, offset: Span) -> Window {
-        let length = self.cycle() as u128;
-        let early = self.early as u128 + length - offset.as_nanos() as u128 % length;
-        Window { unit: self.unit, early: self.wrap(early) }
+        self.beginning_earlier(-(offset.as_nanos() as i128))
     }
 
     /// The usual length; of months, that of 30 days each.
@@ -102,48 +104,53 @@ impl Window {
         }
     }
 
-    /// After how many nanoseconds an offset makes no difference any more; for months it always does.
-    const fn cycle(self) -> u64 {
-        match self.unit {
-            Unit::Nanos(nanos) => nanos,
-            Unit::Months(_) => DAY_NANOS,
-        }
+    #[expect(clippy::cast_possible_truncation, reason = "less than a window or at most a day")]
+    const fn beginning_earlier(self, nanos: i128) -> Window {
+        let (early, day) = (self.early as i128 + nanos, DAY_NANOS as i128);
+        let early = match self.unit {
+            // A whole window earlier is the same windows.
+            Unit::Nanos(length) => early.rem_euclid(length as i128),
+            Unit::Months(_) if early > day => day,
+            Unit::Months(_) if early < -day => -day,
+            Unit::Months(_) => early,
+        };
+        Window { unit: self.unit, early: early as i64 }
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the remainder of a u64")]
-    const fn wrap(self, early: u128) -> u64 {
-        (early % self.cycle() as u128) as u64
-    }
-
-    /// The number of the window that a wall time (nanoseconds since 1970) lies in.
+    /// The number of the window that a wall time (nanoseconds since 1970) lies in; 0 also for a month that began before 1970.
     const fn number(&self, wall: u128) -> u64 {
-        let shifted = wall + self.early as u128;
+        let shifted = wall.saturating_add_signed(self.early as i128);
         match self.unit {
-            Unit::Nanos(nanos) => low_word(shifted / nanos as u128),
-            Unit::Months(months) => month_of(low_word(shifted / DAY_NANOS as u128)) / months as u64,
+            Unit::Nanos(nanos) => word_at_most(shifted / nanos as u128),
+            Unit::Months(months) => month_of(word_at_most(shifted / DAY_NANOS as u128)) / months as u64,
         }
     }
 
-    /// When a window begins, in nanoseconds since 1970; 0 for one that began before.
+    /// When a window begins, in nanoseconds since 1970; 0 for one that began before, and for one of months that no clock will
+    /// see, some time after the last that it sees.
     const fn start(&self, number: u64) -> u128 {
         let shifted = match self.unit {
             Unit::Nanos(nanos) => number as u128 * nanos as u128,
-            Unit::Months(months) => first_day(number * months as u64) as u128 * DAY_NANOS as u128,
+            Unit::Months(months) => {
+                let month = number.saturating_mul(months as u64);
+                let month = if month > MONTH_AFTER_ALL { MONTH_AFTER_ALL } else { month };
+                first_day(month) as u128 * DAY_NANOS as u128
+            }
         };
-        shifted.saturating_sub(self.early as u128)
+        shifted.saturating_add_signed(-(self.early as i128))
     }
 
     pub(crate) const fn words(&self) -> [u64; 3] {
         match self.unit {
-            Unit::Nanos(nanos) => [0, nanos, self.early],
-            Unit::Months(months) => [1, months as u64, self.early],
+            Unit::Nanos(nanos) => [0, nanos, self.early.cast_unsigned()],
+            Unit::Months(months) => [1, months as u64, self.early.cast_unsigned()],
         }
     }
 
     /// The window whose words these are, taken on trust.
     pub(crate) const fn from_words([unit, length, early]: [u64; 3]) -> Window {
         let unit = if unit == 0 { Unit::Nanos(length) } else { Unit::Months(low_half(length)) };
-        Window { unit, early }
+        Window { unit, early: early.cast_signed() }
     }
 
     /// Whether this is a window that can be kept, and not one from a damaged file.
@@ -152,7 +159,7 @@ impl Window {
             Unit::Nanos(nanos) => Window::every(Span::from_nanos(nanos)),
             Unit::Months(months) => Window::months(months),
         };
-        window.is_ok() && self.early < self.cycle()
+        window.is_ok_and(|window| window.beginning_earlier(self.early.into()) == *self)
     }
 }
 
@@ -202,9 +209,10 @@ const fn first_day(month: u64) -> u64 {
     cycle * 146_097 + day - 719_468
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the wall clock in units of a window, below 2^64")]
-const fn low_word(value: u128) -> u64 {
-    value as u64
+/// Saturates where the wall clock in units of a nanosecond does not fit: from 2554 on.
+#[expect(clippy::cast_possible_truncation, reason = "compared with the maximum before")]
+const fn word_at_most(value: u128) -> u64 {
+    if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the 32 bits that were put there")]
@@ -272,11 +280,33 @@ mod tests {
     }
 
     #[test]
+    fn months_west_of_greenwich_begin_late_on_the_first_and_not_early_on_the_last() {
+        let hours = |hours: u64| Span::from_secs(hours * 3_600);
+        // March 2024 begins on day 19,783; in Lima, five hours later.
+        let (lima, march) = (Window::MONTH.behind_utc(hours(5)), 54 * 12 + 2);
+        assert_eq!(lima.start(march), days(19_783) + u128::from(hours(5).as_nanos()));
+        assert_eq!(lima.number(lima.start(march) - 1), march - 1);
+        assert_eq!(lima.ahead_of_utc(hours(5)), Window::MONTH);
+        assert_eq!(Window::YEAR.ahead_of_utc(hours(30)), Window::YEAR.ahead_of_utc(hours(24)));
+        assert_eq!(Window::from_words(lima.words()), lima);
+        assert!(lima.is_sound());
+    }
+
+    #[test]
+    fn the_end_of_every_clock_saturates() {
+        assert_eq!(Calendar::new(Window::YEAR, 0).start(u64::MAX), Moment::from_nanos(u64::MAX));
+        assert_eq!(Calendar::new(Window::MONTH, u64::MAX).start(u64::MAX), Moment::from_nanos(u64::MAX));
+        let nanos = Calendar::new(Window::every(Span::from_nanos(1)).unwrap(), u64::MAX);
+        assert_eq!(nanos.number(Moment::from_nanos(5)), u64::MAX);
+    }
+
+    #[test]
     fn a_window_without_length_or_end_is_refused() {
         assert_eq!(Window::every(Span::ZERO), Err(WindowError::Zero));
         assert_eq!(Window::every(Span::MAX), Err(WindowError::TooLong));
         assert_eq!(Window::months(0), Err(WindowError::Zero));
         assert_eq!(Window::months(1_201), Err(WindowError::TooLong));
-        assert!(!Window::from_words([1, 1, DAY_NANOS]).is_sound());
+        assert!(!Window::from_words([1, 1, DAY_NANOS + 1]).is_sound());
+        assert!(!Window::from_words([0, 5, 5]).is_sound());
     }
 }

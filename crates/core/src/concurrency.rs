@@ -5,6 +5,9 @@
 //!    generation      this       the one before   the one before that    older
 //!    places         counted        counted            counted          free again        each lasts half the timeout
 //! ```
+//! A word knows its generation modulo 16,383. A bucket left alone for a multiple of so many looks, for up to four of them, as it
+//! was left: places that were lost seem taken again. A word may be read by a clock up to one generation behind its writer's; one
+//! further behind takes it for an old one, and all places for free.
 
 use crate::tokens::MICROS_PER_TOKEN;
 use crate::{Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
@@ -61,7 +64,7 @@ struct Held {
 }
 
 impl Concurrency {
-    /// From 1 to [`PLACES_MAX`] places, and a timeout of at most 146 years.
+    /// From 1 to [`PLACES_MAX`] places, and a timeout of at most 146 years, rounded up to an even number of nanoseconds.
     pub const fn new(places: u32, timeout: Span) -> Result<Concurrency, LimitError> {
         if places == 0 {
             return Err(LimitError::ZeroPlaces);
@@ -76,11 +79,6 @@ impl Concurrency {
         }
     }
 
-    /// Whether a demand is above the places even when all are free.
-    pub(crate) const fn never_admits(&self, demand: Demand) -> bool {
-        need_of(demand) > self.places as u64 * MICROS_PER_TOKEN
-    }
-
     /// How many may be at work.
     pub const fn places(&self) -> u32 {
         self.places
@@ -90,12 +88,6 @@ impl Concurrency {
     pub const fn timeout(&self) -> Span {
         Span::from_nanos(self.generation * 2)
     }
-}
-
-/// What must be free before a demand is met, in micro-tokens: whole places, and what must stay. Saturates above all places.
-const fn need_of(demand: Demand) -> u64 {
-    let places = demand.cost.as_micros().div_ceil(MICROS_PER_TOKEN);
-    places.saturating_mul(MICROS_PER_TOKEN).saturating_add(demand.keep.as_micros())
 }
 
 impl PlacesMeter {
@@ -166,9 +158,9 @@ impl PlacesReading {
         Some(held.word())
     }
 
-    /// Another word of the same places: each write has a version.
-    pub(crate) fn another_word(&self, mark: Mark) -> Mark {
-        self.held(mark).word()
+    /// The same word in another version.
+    pub(crate) const fn another_version(mark: Mark) -> Mark {
+        Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
     }
 
     pub(crate) const fn full_mark(&self) -> Mark {
@@ -185,33 +177,34 @@ impl PlacesReading {
         self.held(mark).counts == [0; 3]
     }
 
-    /// Takes one place for every token asked for, rounded up.
+    /// Takes one place for every token asked for, rounded up, as is what must be kept.
     pub(crate) fn spend(&self, mark: Mark, demand: Demand) -> Spend {
         let (balance, mut held) = (self.balance(mark), self.held(mark));
-        let places = demand.cost.as_micros().div_ceil(MICROS_PER_TOKEN);
-        let left = balance - (places * MICROS_PER_TOKEN).cast_signed();
-        if left >= demand.keep.as_micros().cast_signed() {
-            held.counts[0] += places;
-            let remaining = Tokens::from_micros(left.cast_unsigned() - demand.keep.as_micros());
-            return Spend::Paid { mark: held.word(), remaining };
+        let demand = demand.in_steps_of(MICROS_PER_TOKEN);
+        if !demand.is_met_by(balance) {
+            return demand.short(balance);
         }
-        demand.short(balance)
+        held.counts[0] += demand.cost.as_micros() / MICROS_PER_TOKEN;
+        let remaining = Tokens::from_micros(balance.cast_unsigned() - demand.need());
+        Spend::Paid { mark: held.word(), remaining }
     }
 
     /// How long until enough places are free again even if no holder gives one back: at the latest then.
     pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
         let (held, mut balance) = (self.held(mark), self.balance(mark));
-        let need = need_of(demand);
+        let demand = demand.in_steps_of(MICROS_PER_TOKEN);
+        if demand.is_met_by(balance) {
+            return Span::ZERO;
+        }
         let mut generations = held.number - self.number;
         for lost in held.counts.into_iter().rev() {
-            if balance >= need.cast_signed() {
-                break;
-            }
             balance += (lost * MICROS_PER_TOKEN).cast_signed();
             generations += 1;
+            if demand.is_met_by(balance) {
+                break;
+            }
         }
-        let span = generations.saturating_mul(self.concurrency.generation);
-        Span::from_nanos(if generations == 0 { 0 } else { span.saturating_sub(self.elapsed) })
+        Span::from_nanos(generations * self.concurrency.generation - self.elapsed)
     }
 
     /// The word's counts at this moment. A word from the generation after, as another thread's clock may write, is read there.
@@ -225,7 +218,8 @@ impl PlacesReading {
             0 => (self.number, [this, before, oldest]),
             1 => (self.number, [0, this, before]),
             2 => (self.number, [0, 0, this]),
-            ahead if ahead == NUMBERS - 1 => (self.number + 1, counts),
+            // Saturates, at the end of time and with a timeout of 2 ns.
+            ahead if ahead == NUMBERS - 1 => (self.number.saturating_add(1), counts),
             _ => (self.number, [0; 3]),
         };
         Held { number, counts, version: (version + 1) % VERSIONS }

@@ -3,9 +3,11 @@
 use crate::{Burst, Limit, LimitError, Rate, Span, Tokens};
 
 /// Lets out `rate` evenly, with no burst at all: every admitted check is told how long to wait before it leaves. In every
-/// interval of length d at most `rate · d` leaves, and one more.
+/// interval of length d at most `rate · d` leaves, and one more; and, as they leave at whole nanoseconds, what `rate` lets out
+/// in one of those. They leave in the order in which they were admitted, a micro-token's time early at the most.
 ///
-/// `queue` is how much may be on its way out at a time, the one that is leaving included.
+/// `queue` is how much may be on its way out at a time, the one that is leaving included. A live change keeps what is queued.
+/// Whoever was admitted before leaves when it was told: after a raise of the rate, later ones may leave before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LeakyBucket {
     pub(crate) limit: Limit,
@@ -22,7 +24,8 @@ impl LeakyBucket {
         }
     }
 
-    /// Denies whoever would have to wait longer than this, even if the queue has room.
+    /// Denies whoever would have to wait longer than this, even if the queue has room; and who would wait just that long, by
+    /// less than a micro-token's time.
     #[must_use]
     pub const fn max_wait(self, wait: Span) -> LeakyBucket {
         let drained = self.limit.minted_in(wait).as_micros();

@@ -32,6 +32,7 @@
 extern crate alloc;
 
 mod algorithm;
+mod booking;
 mod calendar;
 mod concurrency;
 mod decide;
@@ -54,6 +55,7 @@ mod time;
 mod tokens;
 
 pub use algorithm::Algorithm;
+pub use booking::{Booking, DEBT_MAX, Unbookable};
 pub use calendar::{Window, WindowError};
 pub use concurrency::{Concurrency, Generation, PLACES_MAX, PlacesReading};
 pub use decide::{Decision, decide};

@@ -13,6 +13,9 @@ use crate::{Cost, Demand, Tokens};
 /// How far ahead of the meter a mark may lie: debt, or a clock that stepped back. Beyond it the mark can only be a very
 /// old one that the meter has lapped, and the bucket is full. 10^12 tokens, 1,000 s at the highest rate.
 const AHEAD_MICROS_MAX: i64 = BURST_MICROS_MAX.cast_signed();
+/// Deepest debt that is written down. Half of that, so that a clock which steps back by up to 5·10^11 tokens does not take it for
+/// lapped, and forgive it.
+const DEBT_MICROS_MAX: i64 = AHEAD_MICROS_MAX / 2;
 
 /// How far along its meter one client has spent: the whole state of a bucket, in micro-tokens modulo 2^64.
 ///
@@ -104,30 +107,29 @@ impl Level {
         }
     }
 
-    /// Charges what is demanded, if the bucket then still holds what must stay, and held at least `least` before. The need
-    /// is at most the burst.
+    /// Charges what is demanded, if the bucket then still holds what must stay, and held at least `least` before.
     #[inline]
     pub(crate) const fn spend_holding(self, mark: Mark, demand: Demand, least: u64) -> Spend {
         let (balance, keep) = (self.balance(mark), demand.keep.as_micros());
-        let need = if demand.need() > least { demand.need() } else { least }.cast_signed();
-        if balance >= need {
-            let left = balance.cast_unsigned() - demand.cost.as_micros();
-            let mark = Mark::from_word(self.minted.wrapping_sub(left));
-            return Spend::Paid { mark, remaining: Tokens::from_micros(left - keep) };
+        let need = if demand.need() > least { demand.need() } else { least };
+        if balance < 0 || balance.cast_unsigned() < need {
+            return demand.short_of(need, balance);
         }
-        match demand.short(balance) {
-            Spend::Short { held, .. } => Spend::Short { missing: need.abs_diff(balance), held },
-            paid @ Spend::Paid { .. } => paid,
-        }
+        let left = balance.cast_unsigned() - demand.cost.as_micros();
+        let mark = Mark::from_word(self.minted.wrapping_sub(left));
+        Spend::Paid { mark, remaining: Tokens::from_micros(left - keep) }
     }
 
-    /// The mark after `micros` are given (negative: taken, into debt if need be). Never fuller than full, and never so deep in
-    /// debt that it would read as lapped.
+    /// The mark after `micros` are given (negative: taken, into debt if need be). Never fuller than full; a debt saturates at
+    /// 5·10^11 tokens, far from where it would read as lapped.
     pub(crate) const fn adjust(self, mark: Mark, micros: i64) -> Mark {
-        let balance = self.balance(mark).saturating_add(micros);
-        let adjusted = self.mark_of(if balance < -AHEAD_MICROS_MAX { -AHEAD_MICROS_MAX } else { balance });
+        let before = self.balance(mark);
+        let after = before.saturating_add(micros);
+        // Deeper already, by a clock that stepped back: then it stays where it is.
+        let deepest = if before < -DEBT_MICROS_MAX { before } else { -DEBT_MICROS_MAX };
+        let adjusted = self.mark_of(if after < deepest { deepest } else { after });
         // A full bucket that is given anything stays as it is, and may be forgotten as soon as before.
-        if self.balance(adjusted) == self.balance(mark) { mark } else { adjusted }
+        if self.balance(adjusted) == before { mark } else { adjusted }
     }
 
     /// How much of a charge of `cost` that left the bucket at `paid` may be given back: as much as there would be room for if
@@ -147,7 +149,7 @@ impl Level {
     }
 
     /// Another mark of the same balance if the bucket is full, else of one micro-token less.
-    pub(crate) const fn another_word(self, mark: Mark) -> Mark {
+    pub(crate) const fn another_mark(self, mark: Mark) -> Mark {
         match mark.0 {
             // Further back than full is full.
             0 if self.is_full(mark) => Mark::from_word(Mark::RESERVED_WORD - 1),
@@ -162,11 +164,13 @@ impl Level {
         if self.balance(one) <= self.balance(other) { one } else { other }
     }
 
-    /// The mark of a bucket that holds `balance`, or of a full one if that is less.
+    /// The mark of a bucket that holds `balance`, or of a full one if that is less. A debt saturates at just under 10^12 tokens.
     #[inline]
     pub const fn mark_of(self, balance: i64) -> Mark {
         let capacity = self.capacity.cast_signed();
         let balance = if balance > capacity { capacity } else { balance };
+        // One short of the deepest that can be read: in place of the reserved word stands a mark that is one emptier.
+        let balance = if balance <= -AHEAD_MICROS_MAX { 1 - AHEAD_MICROS_MAX } else { balance };
         Mark::from_word(self.minted.wrapping_sub(balance.cast_unsigned()))
     }
 }
@@ -197,5 +201,30 @@ mod tests {
         let level = Level { minted: 49, capacity: 50 };
         assert_eq!(level.full_mark().word(), 0);
         assert_eq!(level.balance(level.full_mark()), 49);
+    }
+
+    #[test]
+    fn another_mark_of_a_full_bucket_is_full() {
+        for word in [0, 1, 10, u64::MAX - 39] {
+            let level = Level { minted: word.wrapping_add(50), capacity: 50 };
+            let full = Mark::from_word(word);
+            assert!(level.is_full(full) && level.is_full(level.another_mark(full)));
+            assert_ne!(level.another_mark(full), full);
+        }
+        assert_eq!(LEVEL.balance(LEVEL.another_mark(LEVEL.mark_of(30))), 29);
+    }
+
+    #[test]
+    fn the_deepest_debt_is_a_debt_also_where_its_word_is_reserved() {
+        for minted in [u64::MAX - 1_000_000_000_000_000_000, u64::MAX - 500_000_000_000_000_000] {
+            for minted in minted - 2..minted + 3 {
+                let level = Level { minted, capacity: 50 };
+                assert!(level.balance(level.mark_of(i64::MIN)) < -999_999_999_999_999_990);
+                let indebted = level.adjust(level.full_mark(), i64::MIN);
+                assert!(level.balance(indebted) <= -499_999_999_999_999_999);
+                let by_a_slow_clock = Level { minted: minted - 1_000, ..level };
+                assert!(by_a_slow_clock.balance(indebted) < level.balance(indebted));
+            }
+        }
     }
 }

@@ -152,7 +152,7 @@ impl Meter {
         [head, residue]: [u64; 2],
         shape: Shape,
     ) -> Meter {
-        Meter { head, residue, shape, ..Meter::from_quick_words(quick) }
+        Meter { residue, head, shape, ..Meter::from_quick_words(quick) }
     }
 
     /// Whether this is a meter that can be kept, and not one from a damaged file.
@@ -185,14 +185,13 @@ impl Meter {
     /// How long after `now` another `needed` micro-tokens will have been minted: the least wait, exact to the
     /// nanosecond. Saturates at [`Span::MAX`].
     pub fn wait_for(&self, needed: u64, now: Moment) -> Span {
-        // Also before the base, where the meter stands still.
         if needed == 0 {
             return Span::ZERO;
         }
         if let Shape::Window(calendar) = self.shape {
             let windows = needed.div_ceil(self.limit.burst);
             let here = calendar.number(now.max(self.base));
-            return calendar.start(here + windows).since(now);
+            return calendar.start(here.saturating_add(windows)).since(now);
         }
         let (minted, _) = self.minted_since_base(now);
         let steps = (minted + u128::from(needed)) * u128::from(self.limit.den);
@@ -201,6 +200,11 @@ impl Meter {
             Ok(nanos) => (self.base + Span::from_nanos(nanos)).since(now),
             Err(_) => Span::MAX,
         }
+    }
+
+    /// Whether it is that of a leaky bucket, which nobody leaves without waiting its turn.
+    pub const fn is_queue(&self) -> bool {
+        matches!(self.shape, Shape::Queue { .. })
     }
 
     /// Micro-tokens that a bucket must hold before anyone is charged to it.
@@ -237,18 +241,4 @@ impl Meter {
 #[expect(clippy::cast_possible_truncation, reason = "counts of a meter are modulo 2^64")]
 const fn low_word(value: u128) -> u64 {
     value as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Burst, Rate};
-
-    #[test]
-    fn nothing_needs_no_wait_even_before_the_base() {
-        let limit = Limit::new(Rate::per_second(10), Burst::tokens(5)).unwrap();
-        let meter = Meter::new(limit, Moment::from_nanos(1_000), 0);
-        assert_eq!(meter.wait_for(0, Moment::from_nanos(400)), Span::ZERO);
-        assert_eq!(meter.wait_for(1, Moment::from_nanos(400)), Span::from_nanos(700));
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::concurrency::{Generation, PlacesReading};
 use crate::sliding_counter::CounterReading;
-use crate::{Cost, Demand, Level, Mark, Spend, Tokens};
+use crate::{Cost, Demand, Level, Mark, Spend};
 
 /// One moment of a [`crate::Ruler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,14 +74,18 @@ impl Reading {
         }
     }
 
-    /// Another word that means the same. Where there is none, of a bucket on a meter that is not full, one micro-token less.
-    #[must_use]
-    pub fn another_word(&self, mark: Mark) -> Mark {
+    /// A word that says the same as `mark` but is another than `taken`: for whoever takes over a slot that stood at `taken`,
+    /// so that a charge under way for the former owner does not take it for its own. Of a bucket on a meter that is not full it
+    /// is one micro-token emptier if need be.
+    pub fn other_than(&self, mark: Mark, taken: Mark) -> Mark {
+        if mark != taken {
+            return mark;
+        }
         match self {
-            Reading::Level { level, .. } => level.another_word(mark),
-            Reading::Counter(counter) => counter.another_word(mark),
-            Reading::Places(places) => places.another_word(mark),
-            Reading::Blank => mark,
+            Reading::Level { level, .. } => level.another_mark(mark),
+            Reading::Blank => Mark::from_word(mark.word().wrapping_add(1)),
+            Reading::Counter(_) => CounterReading::another_version(mark),
+            Reading::Places(_) => PlacesReading::another_version(mark),
         }
     }
 
@@ -102,13 +106,12 @@ impl Reading {
         }
     }
 
-    /// How much is to be given back, in micro-tokens, if `amount` of a charge of `cost` that left the bucket at `paid` is not wanted:
-    /// so that no more is there than if only the rest had been charged. What a bucket would have minted beyond full meanwhile
-    /// is lost.
-    pub fn returnable(&self, paid: Mark, cost: Cost, amount: Tokens) -> u64 {
+    /// How much of a charge of `cost` that left the bucket at `paid` can be given back, in micro-tokens, so that no more is there
+    /// than if it had never been made: what a bucket would have minted beyond full meanwhile is lost.
+    pub fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
         match self {
-            Reading::Level { level, .. } => level.returnable(paid, cost).min(amount.as_micros()),
-            Reading::Counter(counter) => counter.returnable(paid, cost, amount),
+            Reading::Level { level, .. } => level.returnable(paid, cost),
+            Reading::Counter(counter) => counter.returnable(paid, cost),
             Reading::Places(_) | Reading::Blank => 0,
         }
     }

@@ -5,6 +5,7 @@ use crate::calendar::{Calendar, Window};
 use crate::concurrency::PlacesMeter;
 use crate::meter::Shape;
 use crate::sliding_counter::CounterMeter;
+use crate::tokens::MICROS_PER_TOKEN;
 use crate::{
     Demand, FixedWindow, LeakyBucket, Limit, Mark, Meter, Moment, Reading, SlidingLog, Span, Tokens,
 };
@@ -84,13 +85,15 @@ impl Ruler {
         }
     }
 
-    /// Whether no amount of waiting helps: the cost as it is counted, and what must be kept, are above what a full bucket holds.
+    /// Whether no amount of waiting helps: the cost, and what must be kept, are above what a full bucket holds, each rounded up
+    /// to what the algorithm counts in.
     pub const fn never_admits(&self, demand: Demand) -> bool {
-        match self.0 {
-            Kind::Counter(counter) => counter.counter().never_admits(demand),
-            Kind::Places(places) => places.concurrency().never_admits(demand),
-            Kind::Meter(_) | Kind::Log(_) => demand.need() > self.full().as_micros(),
-        }
+        let step = match self.0 {
+            Kind::Counter(counter) => counter.counter().step(),
+            Kind::Places(_) => MICROS_PER_TOKEN,
+            Kind::Meter(_) | Kind::Log(_) => 1,
+        };
+        demand.in_steps_of(step).need() > self.full().as_micros()
     }
 
     /// What a full bucket holds.
@@ -126,7 +129,8 @@ impl Ruler {
     }
 
     /// The ruler that continues this one under another limit from `now` on; `None` if its buckets mean nothing under that one:
-    /// another algorithm, another length of a sliding window, another timeout.
+    /// another algorithm, another length of a sliding window, another timeout, or a quota more than sixteen times that for which
+    /// a sliding counter chose its steps, or below one of them.
     pub fn change(&self, algorithm: Algorithm, now: Moment) -> Option<Ruler> {
         Some(Ruler(match (self.0, algorithm) {
             (Kind::Meter(meter), _) => {
@@ -151,17 +155,16 @@ impl Ruler {
         }
     }
 
-    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full; of a
-    /// leaky bucket, the same queue.
+    /// The mark under this ruler of a bucket that stands at `mark` under `from`, its sibling: the same balance, at most full. Of a
+    /// leaky bucket, a sliding window and places it is what is queued or taken that stays the same.
     pub fn carry_over(&self, mark: Mark, from: &Ruler, now: Moment) -> Mark {
-        match (self.0, from.0) {
-            (Kind::Meter(to), Kind::Meter(from)) if matches!(to.shape, Shape::Queue { .. }) => {
-                let (full, balance) = (from.limit().burst.cast_signed(), from.level(now).balance(mark));
-                to.level(now).mark_of(to.limit().burst.cast_signed() - (full - balance))
-            }
-            (Kind::Meter(to), Kind::Meter(from)) => to.level(now).mark_of(from.level(now).balance(mark)),
-            _ => mark,
-        }
+        let (Kind::Meter(to), Kind::Meter(from)) = (self.0, from.0) else { return mark };
+        let (old, new) = (from.level(now), to.level(now));
+        let longer = match to.shape {
+            Shape::Queue { .. } => new.capacity.cast_signed() - old.capacity.cast_signed(),
+            Shape::Bucket | Shape::Window(_) => 0,
+        };
+        new.mark_of(old.balance(mark) + longer)
     }
 
     /// Whether a bucket that is not full may be forgotten to make room, because whoever takes its place can inherit what it

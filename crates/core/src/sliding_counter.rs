@@ -6,15 +6,23 @@
 //! ```
 //! Never admits more than `quota` within one window of the grid, nor more than `quota · (1 + d / window)` in an interval of
 //! length d that begins anywhere; so up to just under twice the quota within one length of the window, where what came before
-//! came late. A [`crate::SlidingLog`] is exact.
+//! came late. What came early counts for too long instead: just after a window that was spent at its beginning nothing is
+//! admitted, though all of it lies a window back. A [`crate::SlidingLog`] is exact.
+//!
+//! A word knows its window modulo 65,535. A bucket left alone for a multiple of so many windows looks, for up to three windows,
+//! as it was left: emptier than it is, never fuller. A word may be read by a clock up to one window behind its writer's; one
+//! further behind takes it for an old one, and the bucket for full.
 
 use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
-/// Bits of a count in the word.
-const COUNT_BITS: u32 = 24;
+/// Bits of a count in the word: this window's lowest, then the one before's, then the window's number, then a version.
+const COUNT_BITS: u32 = 22;
 const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
 /// Window numbers in the word are modulo this: never all ones, so the word is never [`Mark::RESERVED_WORD`].
 const NUMBERS: u64 = (1 << 16) - 1;
+const NUMBER_SHIFT: u32 = 2 * COUNT_BITS;
+/// Above the number, four bits that tell a new owner's word from the former's.
+const VERSION_SHIFT: u32 = NUMBER_SHIFT + 16;
 /// Counts that the quota is at most, when it is declared: it may be raised sixteenfold later.
 const QUOTA_COUNT_MAX: u64 = COUNT_MAX / 16;
 /// Longest window: 2^62 ns, 146 years, as long as the slowest bucket takes to fill.
@@ -45,7 +53,7 @@ pub(crate) struct CounterMeter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterReading {
     counter: SlidingCounter,
-    /// The number of the window at this moment.
+    /// The number of the window at this moment, modulo [`NUMBERS`].
     number: u64,
     /// Nanoseconds since it began.
     elapsed: u64,
@@ -62,7 +70,7 @@ struct Counts {
 
 impl SlidingCounter {
     /// A quota of at most 10^12 tokens per window. Costs are counted in steps of a power of ten of micro-tokens, fine enough that
-    /// the quota has more than 100,000 of them (or each is one micro-token), and rounded up.
+    /// the quota has more than 26,000 of them (or each is one micro-token), and rounded up; the quota is rounded down.
     pub const fn new(quota: Burst, window: Span) -> Result<SlidingCounter, LimitError> {
         let quota = match crate::limit::sound_burst(quota) {
             Ok(quota) => quota,
@@ -89,15 +97,14 @@ impl SlidingCounter {
         Span::from_nanos(self.window)
     }
 
-    /// Whether a demand is above the quota even when nothing counts.
-    pub(crate) const fn never_admits(&self, demand: Demand) -> bool {
-        self.counts_of(demand) > self.quota_count()
+    /// What a bucket that was not used holds: the quota, rounded down to whole steps.
+    pub(crate) const fn full(&self) -> Tokens {
+        Tokens::from_micros(self.quota_count() * self.quantum)
     }
 
-    /// What a demand takes in counts: its cost and what must stay, each rounded up. Saturates above every quota.
-    const fn counts_of(&self, demand: Demand) -> u64 {
-        let (cost, keep) = (demand.cost.as_micros(), demand.keep.as_micros());
-        cost.div_ceil(self.quantum).saturating_add(keep.div_ceil(self.quantum))
+    /// Micro-tokens of one step.
+    pub(crate) const fn step(&self) -> u64 {
+        self.quantum
     }
 
     /// The quota in counts, rounded down.
@@ -105,7 +112,8 @@ impl SlidingCounter {
         self.quota / self.quantum
     }
 
-    /// This counter with another quota, counted in the same steps; `None` if the window is another or the steps too fine.
+    /// This counter with another quota, counted in the same steps, and rounded down to them; `None` if the window is another, the
+    /// steps too fine (a quota above sixteen times the first) or too coarse (one below a step).
     const fn with_quota_of(&self, other: SlidingCounter) -> Option<SlidingCounter> {
         let stretched = SlidingCounter { quota: other.quota, window: self.window, quantum: self.quantum };
         let fits = self.window == other.window
@@ -134,8 +142,8 @@ impl CounterMeter {
     const fn at(counter: SlidingCounter, number: u64, elapsed: u64, now: Moment) -> CounterMeter {
         let into = now.as_nanos() % counter.window;
         let early = if elapsed >= into { elapsed - into } else { counter.window - into + elapsed };
-        let passed = CounterMeter { counter, early, first: 0 }.reading(now).number % NUMBERS;
-        CounterMeter { counter, early, first: (number % NUMBERS + NUMBERS - passed) % NUMBERS }
+        let passed = CounterMeter { counter, early, first: 0 }.reading(now).number;
+        CounterMeter { counter, early, first: (number + NUMBERS - passed) % NUMBERS }
     }
 
     pub(crate) const fn counter(&self) -> SlidingCounter {
@@ -157,15 +165,15 @@ impl CounterMeter {
 
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "a quotient by and a remainder of at least one nanosecond"
+        reason = "a remainder of a number below 2^16, and one of a window"
     )]
     pub(crate) const fn reading(&self, now: Moment) -> CounterReading {
         let since = now.as_nanos() as u128 + self.early as u128;
         let window = self.counter.window as u128;
-        let number = (since / window) as u64;
+        let number = since / window + self.first as u128;
         CounterReading {
             counter: self.counter,
-            number: number.wrapping_add(self.first),
+            number: (number % NUMBERS as u128) as u64,
             elapsed: (since % window) as u64,
         }
     }
@@ -178,8 +186,9 @@ impl CounterMeter {
     /// The counter whose words these are, taken on trust.
     pub(crate) const fn from_words([quota, window, first_and_digits, early]: [u64; 4]) -> CounterMeter {
         // 19 digits do not fit in a word, and no sound counter has them.
-        let digits = if first_and_digits & 0xff > 18 { 18 } else { first_and_digits & 0xff } as u32;
-        let counter = SlidingCounter { quota, window, quantum: 10_u64.pow(digits) };
+        let [digits, ..] = first_and_digits.to_le_bytes();
+        let quantum = 10_u64.pow(if digits > 18 { 18 } else { digits as u32 });
+        let counter = SlidingCounter { quota, window, quantum };
         CounterMeter { counter, early, first: first_and_digits >> 8 }
     }
 
@@ -199,11 +208,10 @@ impl CounterReading {
         self.word(0, 0)
     }
 
-    /// What is left of the quota, in micro-tokens, rounded down; negative is debt.
+    /// What is left of the quota, in micro-tokens, rounded down; negative is debt, which may be deeper than can be said.
     pub(crate) fn balance(&self, mark: Mark) -> i64 {
         let used = self.counts(mark).used(self.counter.window);
         let left = self.counter.quota_count().cast_signed() - used.cast_signed();
-        // A debt in large steps may be more than a word can say.
         left.saturating_mul(self.counter.quantum.cast_signed())
     }
 
@@ -215,14 +223,14 @@ impl CounterReading {
 
     pub(crate) fn spend(&self, mark: Mark, demand: Demand) -> Spend {
         let (balance, counts) = (self.balance(mark), self.counts(mark));
-        let cost = demand.cost.as_micros().div_ceil(self.counter.quantum);
-        let left = balance - (cost * self.counter.quantum).cast_signed();
-        if left >= demand.keep.as_micros().cast_signed() {
-            let at = CounterReading { number: counts.number, ..*self };
-            let remaining = Tokens::from_micros(left.cast_unsigned() - demand.keep.as_micros());
-            return Spend::Paid { mark: at.word(counts.before, counts.here + cost), remaining };
+        let demand = demand.in_steps_of(self.counter.quantum);
+        if !demand.is_met_by(balance) {
+            return demand.short(balance);
         }
-        demand.short(balance)
+        let at = CounterReading { number: counts.number, ..*self };
+        let here = counts.here + demand.cost.as_micros() / self.counter.quantum;
+        let remaining = Tokens::from_micros(balance.cast_unsigned() - demand.need());
+        Spend::Paid { mark: at.word(counts.before, here), remaining }
     }
 
     /// The mark after `micros` are given back (negative: taken, into debt if need be) to what this window counts; never fuller
@@ -235,35 +243,18 @@ impl CounterReading {
         CounterReading { number: counts.number, ..*self }.word(counts.before, here.min(COUNT_MAX))
     }
 
-    /// A charge of this window can be given back, in the steps that it was rounded up to; one of the window before counts less
-    /// and less anyway.
-    pub(crate) fn returnable(&self, paid: Mark, cost: Cost, amount: Tokens) -> u64 {
-        let made_in = paid.word() >> (2 * COUNT_BITS);
-        if made_in != self.number % NUMBERS && made_in != (self.number + 1) % NUMBERS {
-            return 0;
-        }
-        let (quantum, rest) = (self.counter.quantum, cost.as_micros().saturating_sub(amount.as_micros()));
-        (cost.as_micros().div_ceil(quantum) - rest.div_ceil(quantum)).saturating_mul(quantum)
-    }
-
-    /// Another word of the same counts; where this window counts anything, of one step more.
-    pub(crate) fn another_word(&self, mark: Mark) -> Mark {
-        let Counts { number, before, here, .. } = self.counts(mark);
-        let now = CounterReading { number, ..*self };
-        let up_to_date = now.word(before, here);
-        match here {
-            _ if up_to_date != mark => up_to_date,
-            // As the window before would have left it.
-            0 => CounterReading { number: number + NUMBERS - 1, ..*self }.word(0, before),
-            here => now.word(before, here + 1),
-        }
+    /// A charge of this window can be given back; one of the window before counts less and less anyway.
+    pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
+        let made_in = paid.word() >> NUMBER_SHIFT & NUMBERS;
+        if made_in == self.number || made_in == (self.number + 1) % NUMBERS { cost.as_micros() } else { 0 }
     }
 
     /// How long until the bucket can pay, if nobody else spends.
     pub(crate) fn wait(&self, mark: Mark, demand: Demand) -> Span {
         let counts = self.counts(mark);
+        let need = demand.in_steps_of(self.counter.quantum).need() / self.counter.quantum;
         // What may still count at the time.
-        let room = self.counter.quota_count().saturating_sub(self.counter.counts_of(demand));
+        let room = self.counter.quota_count().saturating_sub(need);
         let window = self.counter.window;
         let not_before = match room.checked_sub(counts.here) {
             // In this window: once few enough of those before are looked back on.
@@ -280,18 +271,25 @@ impl CounterReading {
     fn counts(&self, mark: Mark) -> Counts {
         let word = mark.word();
         let (before, here) = (word >> COUNT_BITS & COUNT_MAX, word & COUNT_MAX);
-        let behind = (self.number % NUMBERS + NUMBERS - (word >> (2 * COUNT_BITS)) % NUMBERS) % NUMBERS;
+        let behind = (self.number + NUMBERS - (word >> NUMBER_SHIFT & NUMBERS) % NUMBERS) % NUMBERS;
         let (number, elapsed) = (self.number, self.elapsed);
         match behind {
             0 => Counts { number, elapsed, before, here },
             1 => Counts { number, elapsed, before: here, here: 0 },
-            ahead if ahead == NUMBERS - 1 => Counts { number: number + 1, elapsed: 0, before, here },
+            ahead if ahead == NUMBERS - 1 => {
+                Counts { number: (number + 1) % NUMBERS, elapsed: 0, before, here }
+            }
             _ => Counts { number, elapsed, before: 0, here: 0 },
         }
     }
 
+    /// The same word in another version.
+    pub(crate) const fn another_version(mark: Mark) -> Mark {
+        Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
+    }
+
     const fn word(&self, before: u64, here: u64) -> Mark {
-        Mark::from_word((self.number % NUMBERS) << (2 * COUNT_BITS) | before << COUNT_BITS | here)
+        Mark::from_word(self.number << NUMBER_SHIFT | before << COUNT_BITS | here)
     }
 }
 

@@ -25,8 +25,8 @@ pub const LOG_ENTRIES_MAX: usize = 65_536;
 pub struct Log {
     /// Oldest first.
     entries: VecDeque<Entry>,
-    /// The sum of their amounts, in micro-tokens.
-    used: u64,
+    /// The sum of their amounts, in micro-tokens; exact, however deep in debt.
+    used: u128,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -73,32 +73,43 @@ impl SlidingLog {
     }
 }
 
+impl Entry {
+    /// Adds to the amount, and says by how much it grew: it saturates, at 18 times the largest quota.
+    fn add(&mut self, micros: u64) -> u128 {
+        let before = self.micros;
+        self.micros = before.saturating_add(micros);
+        u128::from(self.micros - before)
+    }
+}
+
 impl Log {
     /// Forgets what no longer counts. Returns how many entries that were.
     pub fn forget(&mut self, limit: &SlidingLog, now: Moment) -> usize {
         let before = self.entries.len();
         while let Some(oldest) = self.entries.front().copied() {
-            if oldest.at + limit.window() > now {
+            // Not `at + window > now`, which is false at the end of time.
+            if now.since(oldest.at) < limit.window() {
                 break;
             }
             self.entries.pop_front();
-            self.used = self.used.saturating_sub(oldest.micros);
+            self.used -= u128::from(oldest.micros);
         }
         before - self.entries.len()
     }
 
     /// What is left of the quota, in micro-tokens, of a log that has forgotten what no longer counts; negative is debt.
     pub fn balance(&self, limit: &SlidingLog) -> i64 {
-        limit.quota.cast_signed().saturating_sub_unsigned(self.used)
+        let used = u64::try_from(self.used).unwrap_or(u64::MAX);
+        limit.quota.cast_signed().saturating_sub_unsigned(used)
     }
 
     /// Whether the bucket could pay, and what would be left. Changes nothing.
     pub fn peek(&self, limit: &SlidingLog, demand: Demand) -> Result<Tokens, Spend> {
-        let left = self.balance(limit).saturating_sub_unsigned(demand.need());
-        if left >= 0 {
-            Ok(Tokens::from_micros(left.cast_unsigned()))
+        let balance = self.balance(limit);
+        if demand.is_met_by(balance) {
+            Ok(Tokens::from_micros(balance.cast_unsigned() - demand.need()))
         } else {
-            Err(demand.short(self.balance(limit)))
+            Err(demand.short(balance))
         }
     }
 
@@ -107,20 +118,22 @@ impl Log {
         if micros == 0 {
             return 0; // a debt that was forgiven
         }
-        self.used = self.used.saturating_add(micros);
         match self.entries.back_mut() {
             // Another thread's clock may be a little ahead: entries stay in order.
             Some(youngest) if youngest.at >= now => {
-                youngest.micros = youngest.micros.saturating_add(micros);
+                self.used += youngest.add(micros);
                 return 0;
             }
-            _ => self.entries.push_back(Entry { at: now, micros }),
+            _ => {
+                self.entries.push_back(Entry { at: now, micros });
+                self.used += u128::from(micros);
+            }
         }
         if self.entries.len() <= LOG_ENTRIES_MAX {
             return 1;
         }
         if let (Some(oldest), Some(next)) = (self.entries.pop_front(), self.entries.front_mut()) {
-            next.micros = next.micros.saturating_add(oldest.micros);
+            self.used = self.used - u128::from(oldest.micros) + next.add(oldest.micros);
         }
         0
     }
@@ -137,7 +150,7 @@ impl Log {
                 self.entries.pop_back();
             }
         }
-        self.used = self.used.saturating_sub(micros - left);
+        self.used -= u128::from(micros - left);
         (micros - left, before - self.entries.len())
     }
 
@@ -147,7 +160,7 @@ impl Log {
         let entry = &mut self.entries[index];
         let part = micros.min(entry.micros);
         entry.micros -= part;
-        self.used = self.used.saturating_sub(part);
+        self.used -= u128::from(part);
         if entry.micros > 0 {
             return (part, 0);
         }
@@ -162,12 +175,12 @@ impl Log {
 
     /// How long after `now` the bucket can pay, if nobody else spends.
     pub fn wait(&self, limit: &SlidingLog, demand: Demand, now: Moment) -> Span {
-        let mut missing = demand.need().saturating_add_signed(-self.balance(limit).max(-i64::MAX));
-        if self.peek(limit, demand).is_ok() {
+        let mut missing = (u128::from(demand.need()) + self.used).saturating_sub(limit.quota.into());
+        if missing == 0 {
             return Span::ZERO;
         }
         for entry in &self.entries {
-            missing = missing.saturating_sub(entry.micros);
+            missing = missing.saturating_sub(entry.micros.into());
             if missing == 0 {
                 return (entry.at + limit.window()).since(now);
             }

@@ -87,6 +87,14 @@ impl Add for Span {
     }
 }
 
+/// Saturates at zero: there is no negative time.
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+}
+
 impl From<Span> for Duration {
     fn from(span: Span) -> Duration {
         Duration::from_nanos(span.0)
@@ -117,5 +125,6 @@ mod tests {
         assert_eq!(Moment::from_nanos(1) - Span::from_nanos(2), Moment::from_nanos(0));
         assert_eq!(Moment::from_nanos(1).since(Moment::from_nanos(2)), Span::ZERO);
         assert_eq!(Span::from_secs(u64::MAX), Span::MAX);
+        assert_eq!(Span::from_secs(1) - Span::from_secs(2), Span::ZERO);
     }
 }

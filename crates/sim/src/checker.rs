@@ -7,6 +7,7 @@
 mod best_start;
 mod in_order;
 mod judgement;
+mod most_within;
 mod promise;
 
 use tollgate_core::Moment;
@@ -15,6 +16,7 @@ use crate::history::Event;
 use best_start::BestStart;
 pub use in_order::worst_in_order;
 pub use judgement::{Judgement, Worst};
+pub use most_within::{Busiest, most_within};
 pub use promise::Promise;
 use promise::Ruler;
 

@@ -3,7 +3,7 @@
 //! Nothing here is part of a limiter. The tests of every crate may use it.
 //!
 //! # Reading order
-//! [`model`] is a token bucket in exact rationals, the judge of the arithmetic. [`history`] records what many threads
+//! [`model`] is a token bucket in exact rationals, the judge of the arithmetic, and [`models`] are those of the other algorithms. [`history`] records what many threads
 //! asked and were told; [`checker`] finds the worst interval in it. [`conformance`] is the suite that defines a store, and
 //! [`memory_subject`] puts the memory store through it. [`operations`], [`constructions`] and [`snapshots`] turn any bytes
 //! into a test. [`seeds`] makes random tests replayable.
@@ -15,6 +15,7 @@ pub mod constructions;
 pub mod history;
 pub mod memory_subject;
 pub mod model;
+pub mod models;
 pub mod operations;
 pub mod seeds;
 pub mod snapshots;

@@ -21,6 +21,7 @@ use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
 use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
+use crate::waiting::Queues;
 
 /// How many keys a limiter holds unless told otherwise: 2.6 MB.
 pub const KEYS_DEFAULT: usize = 100_000;
@@ -179,6 +180,7 @@ impl LimiterBuilder {
             reservations: Expiring::new(self.reservations_max),
             reservation_ids: ReservationIds::new(),
             remembered: Remembered::new(self.idempotency_keys_max),
+            waiting: Queues::new(),
         })
     }
 }

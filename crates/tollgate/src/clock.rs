@@ -4,11 +4,13 @@
 //! [`CLOCK_ERROR_MAX`]; nothing in Tollgate relies on more. Time spent suspended does not count.
 
 mod anchor;
+#[cfg(feature = "tokio")]
+mod follow_tokio;
 mod tsc;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use tollgate_core::{Moment, Span};
 
@@ -30,7 +32,12 @@ enum Source {
     Tsc(Arc<AnchoredTsc>),
     Monotonic(Monotonic),
     Manual(Arc<AtomicU64>),
+    #[cfg(feature = "tokio")]
+    Tokio(follow_tokio::TokioTime),
 }
+
+/// How long to wait before a clock that somebody else moves is looked at again.
+const LOOK_AGAIN: Span = Span::from_millis(1);
 
 impl Clock {
     /// The machine's monotonic clock: read through the processor's time-stamp counter where the kernel itself trusts
@@ -67,7 +74,7 @@ impl Clock {
     pub(crate) fn wall_origin(&self) -> u64 {
         match self.0 {
             Source::Manual(_) => 0,
-            Source::Tsc(_) | Source::Monotonic(_) => wall_nanos().saturating_sub(self.now().as_nanos()),
+            _ => wall_nanos().saturating_sub(self.now().as_nanos()),
         }
     }
 
@@ -85,6 +92,14 @@ impl Clock {
             let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
         }
     }
+
+    /// For how long to wait, by the machine's clock, until `wait` may have passed by this one.
+    pub(crate) fn time_to_wait(&self, wait: Span) -> Duration {
+        match &self.0 {
+            Source::Manual(_) => wait.min(LOOK_AGAIN).into(),
+            _ => wait.into(),
+        }
+    }
 }
 
 impl Source {
@@ -94,6 +109,8 @@ impl Source {
             Source::Tsc(tsc) => tsc.now(),
             Source::Monotonic(clock) => clock.now(),
             Source::Manual(now) => Moment::from_nanos(now.load(Ordering::Relaxed)),
+            #[cfg(feature = "tokio")]
+            Source::Tokio(time) => time.now(),
         }
     }
 }

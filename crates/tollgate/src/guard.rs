@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tollgate_core::{CHARGES_MAX, Cost, Tokens};
 
-use crate::memory::joint::Receipt;
+use crate::memory::receipt::Receipt;
 use crate::memory::store::When;
 use crate::rule::{Charge, Rule};
 use crate::shared::Shared;

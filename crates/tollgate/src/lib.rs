@@ -90,6 +90,31 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Limits may lie within limits: a [`Hierarchy`] charges a user, its team and its organisation together. And a part of every
+//! bucket may be kept for what matters most: see [`Rule::of_priority`].
+//!
+//! # Other algorithms
+//! A token bucket is right for nearly everything. Where it is not, a rule may be a [`LeakyBucket`] (lets out evenly, and says
+//! when), a [`SlidingLog`] (exact over every window, remembers every charge), a [`SlidingCounter`] (nearly so, in one word), a
+//! [`FixedWindow`] of the calendar (for invoices, not for protection) or a limit on [`Concurrency`]. All of them can be charged
+//! together in one check.
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+//! let exports = limiter.rule("exports", Concurrency::new(2, Span::from_secs(600))?)?;
+//! let monthly = limiter.rule("monthly", FixedWindow::new(Burst::tokens(10_000), Window::MONTH)?)?;
+//! let guard = limiter.enter_all(&[exports.charge("ann"), monthly.charge("ann")]);
+//! assert!(guard.is_ok(), "one of ann's two places is taken until the guard is dropped");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is not known yet, and what came to nothing
+//! [`Rule::reserve`] charges an estimate, to be [committed](Reservation::commit) at its true cost or
+//! [cancelled](Reservation::cancel). [`Rule::refund`] gives back, [`Rule::grant`] gives, [`Rule::reset`] fills; none of them
+//! makes a bucket fuller than full. [`Rule::check_once`] charges a check once however often it is retried.
+//! [`Limiter::live_buckets`] lists who is not full.
+//!
 //! # Bounded memory
 //! [`LimiterBuilder::keys_max`] fixes the size of the table, [`KEYS_DEFAULT`] unless told otherwise. A full bucket holds no
 //! information and gives up its place first. When there is no full one either, [`Crowding`] says what becomes of a newcomer,
@@ -119,14 +144,26 @@
 //! ```
 //!
 //! # Errors
-//! A limit that cannot be kept exactly is refused when it is made ([`LimitError`], [`FloatError`]), as are settings
-//! ([`BuildError`]), rules ([`RuleError`]) and snapshots ([`SnapshotError`]). A check never fails half-way: if its key or cost
+//! A limit that cannot be kept exactly is refused when it is made ([`LimitError`], [`WindowError`], [`FloatError`]), as are
+//! settings ([`BuildError`]), rules ([`RuleError`]) and snapshots ([`SnapshotError`]). A check never fails half-way: if its key or cost
 //! makes no sense the verdict is [`Verdict::Invalid`], which is a bug to fix, not a client to slow down. No key, cost or
 //! moment makes it panic.
 //!
+//! # Waiting
+//! [`Limiter::acquire`] waits instead of denying: first come, first served, for calls that go out. Whoever waits has booked its
+//! tokens, so no check is admitted before its turn. Threads call [`Acquire::blocking`]; with the feature `tokio` tasks await it,
+//! and one that is dropped gives its place back.
+//! ```
+//! # use tollgate::*;
+//! let limiter = Limiter::new(Limit::new(Rate::per_second(100), Burst::tokens(1))?);
+//! for _ in 0..3 {
+//!     limiter.acquire("api.example.com", Cost::ONE).within(Span::from_secs(1)).blocking()?; // one every 10 ms
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What it does not do
-//! It does not wait for you, queue, or give tokens back; it does not share buckets between processes; a rule once declared
-//! stays. Time spent suspended does not count as time.
+//! It does not share buckets between processes; a rule once declared stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod builder;
@@ -155,6 +192,7 @@ mod snapshot_file;
 mod stats;
 mod sync;
 mod verdict;
+mod waiting;
 
 #[cfg(loom)]
 pub mod proof;
@@ -180,8 +218,9 @@ pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, FixedWindow, FloatError, FloatFault,
-    LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter, SlidingLog,
-    Span, Tokens, Window, WindowError,
+    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow, FloatError,
+    FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter,
+    SlidingLog, Span, Tokens, Window, WindowError,
 };
 pub use verdict::{Cause, CheckError, Verdict};
+pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

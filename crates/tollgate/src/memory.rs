@@ -1,14 +1,18 @@
 //! State in memory: bounded by a number of keys, never resized, no thread of its own.
 
 pub(crate) mod adjust;
+pub(crate) mod booking;
 pub(crate) mod counters;
 mod gates;
 mod hints;
 pub(crate) mod joint;
 mod joint_likely;
+mod joint_parts;
 mod limit_id;
 pub(crate) mod logs;
 pub(crate) mod meters;
+pub(crate) mod receipt;
+mod refusal;
 pub(crate) mod slot;
 pub(crate) mod store;
 mod survey;

@@ -1,10 +1,11 @@
 //! What an operator or a program does to one bucket besides checking it: refund, grant, reset, look.
 
-use tollgate_core::{Cost, Tokens};
+use tollgate_core::{Cost, DEBT_MAX, Tokens};
 
 use crate::memory::adjust::Adjusted;
 use crate::memory::store::When;
 use crate::rule::Rule;
+use crate::shared::Shared;
 use crate::{CheckError, Key, Limiter};
 
 /// What was given to a bucket.
@@ -49,7 +50,16 @@ impl Rule {
     /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
-        Ok(Given::of(self.shared.store.reset(&ask, self.when())))
+        let Shared { store, waiting, .. } = &*self.shared;
+        Ok(Given::of(waiting.while_giving(ask.id, |booked| {
+            let filled = store.reset(&ask, self.when());
+            if booked == Tokens::ZERO {
+                return filled;
+            }
+            // What those who wait have booked is still to be paid.
+            let after = store.take_into_debt(&ask, booked, DEBT_MAX, self.when()).after;
+            Adjusted { after, ..filled }
+        })))
     }
 
     /// What the bucket of `key` holds and this handle may spend of it; none if it is in debt.
@@ -62,7 +72,8 @@ impl Rule {
 
     fn give(&self, key: &impl Key, amount: Cost) -> Result<Given, CheckError> {
         let ask = self.ask(key, amount)?;
-        Ok(Given::of(self.shared.store.give(&ask, Tokens::from(amount), self.when())))
+        let Shared { store, waiting, .. } = &*self.shared;
+        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, Tokens::from(amount), self.when()))))
     }
 
     fn when(&self) -> When<'_> {

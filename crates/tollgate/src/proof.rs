@@ -3,6 +3,7 @@
 //! Compiled only under `--cfg loom`, where a window has two slots.
 
 mod limits;
+pub mod waiting;
 
 use std::cell::Cell;
 
@@ -10,8 +11,8 @@ use tollgate_core::{Cost, Demand, Mark, Moment, Tokens};
 
 use crate::expiring::{Expiring, Taken};
 use crate::identity::BucketId;
-use crate::memory::joint::Receipt;
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::Receipt;
 use crate::memory::slot::Tag;
 use crate::memory::store::{Ask, Store, When};
 use crate::memory::table::Table;

@@ -1,12 +1,13 @@
 //! Reserve now, settle later: an estimate is charged at once, and corrected when the true cost is known.
 
+use std::fmt;
 use std::sync::Arc;
 
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
 
 use crate::expiring::{Full, Taken};
-use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::store::{Ask, When};
 use crate::reservation_id::ReservationId;
 use crate::rule::{Charge, Rule};
@@ -112,7 +113,7 @@ impl Reservation {
 
     /// Corrects one bucket.
     fn correct(&self, made: Made<'_>, estimate: Cost, actual: Cost) -> Settled {
-        let Shared { store, clock, debt_max, .. } = &*self.shared;
+        let Shared { store, clock, debt_max, waiting, .. } = &*self.shared;
         let when = When::Read(clock.now(), clock);
         let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
         let ask = made.ask();
@@ -120,7 +121,7 @@ impl Reservation {
         if actual <= estimate || is_place {
             let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
             settled.returned = match made {
-                Made::Word(receipt) => store.give_back(receipt, over, when),
+                Made::Word(receipt) => waiting.while_giving(ask.id, |_| store.give_back(receipt, over, when)),
                 Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
             }
             .given();
@@ -131,6 +132,12 @@ impl Reservation {
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled
+    }
+}
+
+impl fmt::Debug for Reservation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reservation").field("id", &self.id).finish_non_exhaustive()
     }
 }
 

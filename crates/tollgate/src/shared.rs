@@ -17,6 +17,7 @@ use crate::once::Remembered;
 use crate::reservation::Open;
 use crate::reservation_id::{ReservationId, ReservationIds};
 use crate::snapshot::SavedTier;
+use crate::waiting::Queues;
 
 /// The name of the rule that every limiter has.
 pub(crate) const DEFAULT_RULE: &str = "default";
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     /// Tells this limiter's charges from another's.
     pub(crate) serial: u64,
     pub(crate) book: Mutex<Book>,
+    pub(crate) waiting: Queues,
     /// How far into debt a commit may put a bucket; its full size if `None`.
     pub(crate) debt_max: Option<Tokens>,
     pub(crate) reservations: Expiring<ReservationId, Open>,
@@ -90,6 +92,7 @@ impl Shared {
             self.install(id, rule, limit);
             return Ok(id);
         }
+        drop(book);
         self.change(id, limit, || self.clock.now()).map(|()| id)
     }
 
@@ -101,8 +104,15 @@ impl Shared {
         clock: impl FnOnce() -> Moment,
     ) -> Result<(), RuleError> {
         let cell = self.store.meters.cell(id);
-        let is_same = cell.read().algorithm() == limit;
-        if is_same || cell.change(limit, clock) { Ok(()) } else { Err(self.conflict(id, limit)) }
+        if cell.read().algorithm() == limit {
+            return Ok(());
+        }
+        if !cell.change(limit, clock) {
+            return Err(self.conflict(id, limit));
+        }
+        // Wakes whoever waits, which is their code, not ours: the caller must hold no lock.
+        self.waiting.limit_changed(id);
+        Ok(())
     }
 
     /// Starts the ruler of a new limit of a rule.

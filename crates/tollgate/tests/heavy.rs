@@ -13,5 +13,8 @@ mod resident;
 mod stress;
 #[path = "heavy/tiers.rs"]
 mod tiers;
+#[cfg(feature = "tokio")]
+#[path = "heavy/waiting.rs"]
+mod waiting;
 #[path = "heavy/world.rs"]
 mod world;

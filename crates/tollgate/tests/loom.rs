@@ -1,4 +1,4 @@
-//! All interleavings of the slot, insert, reclaim and several-buckets protocols, and the mistakes they must not make.
+//! All interleavings of the slot, insert, reclaim, several-buckets and waiting protocols, and the mistakes they must not make.
 //!
 //! Each proof is run twice over: as it is, and with each deliberate mistake switched on, which must make it fail.
 #![cfg(loom)]
@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use loom::thread;
+use tollgate::proof::waiting::Room;
 use tollgate::proof::{Letter, Pair, World, set_mutant};
 use tollgate::{Breadth, Cause, Crowding, Verdict};
 
@@ -264,4 +265,67 @@ fn words_under_a_sequence_lock_are_read_together() {
         writer.join().unwrap();
         assert_eq!(pair.try_read(), Some([3, 3]));
     });
+}
+
+/// Some wait for a bucket that is spent, others join and give up, another asks and does not wait.
+fn wait_and_give_up(waiters: usize, quitters: usize, checkers: usize) {
+    prove_within(2, move || {
+        let room = Arc::new(Room::new());
+        let run = |visit: fn(&Room) -> u64| {
+            let room = Arc::clone(&room);
+            thread::spawn(move || visit(&room))
+        };
+        let visits =
+            [(waiters, Room::wait as fn(&Room) -> u64), (quitters, Room::give_up), (checkers, Room::check)];
+        let visits = visits.into_iter().flat_map(|(count, visit)| vec![visit; count]);
+        let threads: Vec<_> = visits.map(run).collect();
+        let left: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert!(left >= waiters as u64, "all who wait leave");
+        assert_eq!(room.spent(), left, "who left was charged, and nobody else");
+        assert!(room.ticks() >= left, "nobody leaves before its tokens were minted");
+        assert_eq!(room.waiters(), 0, "nobody is left behind");
+    });
+}
+
+fn two_wait_in_line() {
+    wait_and_give_up(2, 0, 0);
+}
+
+fn one_waits_behind_one_who_gives_up() {
+    wait_and_give_up(1, 1, 0);
+}
+
+#[test]
+fn whoever_leaves_wakes_the_next() {
+    two_wait_in_line();
+}
+
+#[test]
+fn a_head_that_leaves_without_a_word_is_caught() {
+    must_fail("no wake on leaving", two_wait_in_line, "deadlock");
+}
+
+#[test]
+fn whoever_gives_up_wakes_the_next() {
+    one_waits_behind_one_who_gives_up();
+}
+
+#[test]
+fn a_head_that_gives_up_without_a_word_is_caught() {
+    must_fail("no wake on cancel", one_waits_behind_one_who_gives_up, "deadlock");
+}
+
+#[test]
+fn a_place_that_is_not_given_back_is_caught() {
+    must_fail("no give back", one_waits_behind_one_who_gives_up, "who left was charged, and nobody else");
+}
+
+#[test]
+fn two_wait_while_another_gives_up() {
+    wait_and_give_up(2, 1, 0);
+}
+
+#[test]
+fn nobody_is_lost_when_a_check_comes_between() {
+    wait_and_give_up(1, 1, 1);
 }

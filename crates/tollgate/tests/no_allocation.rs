@@ -70,6 +70,34 @@ fn no_way_of_asking_allocates() {
 }
 
 #[test]
+fn acquiring_what_is_there_allocates_nothing() {
+    let limiter = limiter(10_000, Crowding::Inherit);
+    for client in 0..100_u32 {
+        for _ in 0..3 {
+            allocates_nothing(|| limiter.acquire(client, Cost::ONE).blocking().unwrap());
+        }
+        let refused =
+            || limiter.acquire(client, Cost::ONE).within(tollgate::Span::ZERO).blocking().unwrap_err();
+        refused(); // the first one of a shard makes room for a queue
+        allocates_nothing(refused);
+    }
+}
+
+#[cfg(feature = "tokio")]
+#[test]
+fn awaiting_what_is_there_allocates_nothing() {
+    use std::task::{Context, Poll, Waker};
+    let limiter = limiter(10_000, Crowding::Inherit);
+    for client in 0..100_u32 {
+        allocates_nothing(|| {
+            let acquire = std::pin::pin!(limiter.acquire(client, Cost::ONE));
+            let poll = acquire.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(matches!(poll, Poll::Ready(Ok(_))));
+        });
+    }
+}
+
+#[test]
 fn what_is_refused_allocates_nothing() {
     let limiter = limiter(10_000, Crowding::Inherit);
     let too_long = "k".repeat(513);

@@ -1,7 +1,11 @@
-//! The machine's clock against [`Instant`], in wall time. Run alone and optimised, by the gate's step `proofs`.
+//! Waiting, and the machine's clock against [`Instant`], in wall time. Run alone and optimised, by the gate's step `proofs`.
 //!
 //! Every reading is bracketed by two of `Instant`, so a thread that is preempted in between proves less, never wrongly.
 #![expect(clippy::disallowed_methods, reason = "these tests are about the wall clock")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+#[path = "timing/waiting.rs"]
+mod waiting;
 
 use std::sync::{Mutex, PoisonError};
 use std::thread;

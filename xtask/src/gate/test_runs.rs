@@ -29,7 +29,7 @@ pub(super) fn proofs(workspace: &Workspace) -> Result<Tally, Problem> {
     let metadata = Metadata::of_members(workspace)?;
     let mut tally = Tally::default();
     for (package, target) in [targets(&metadata, "heavy"), targets(&metadata, "timing")].concat() {
-        let proof = ["test", "--profile", "proof", "--package", package, "--test", target];
+        let proof = ["test", "--profile", "proof", "--package", package, "--all-features", "--test", target];
         tally += count_tests(workspace.cargo(proof).args(["--", "--test-threads=1"]))?;
     }
     Ok(or_nothing_to_run(tally, "heavy` or `timing"))

@@ -3,7 +3,7 @@
 //! Rounds to the nearest last digit, halves up, and only for display: exact figures print themselves.
 //! Computes in integers; knows no column and no colour.
 
-use tollgate::{Moment, Tokens};
+use tollgate::{Moment, Span, Tokens};
 
 /// `1st`, `52nd`, `60th`.
 pub(crate) fn ordinal(number: u64) -> String {
@@ -26,6 +26,11 @@ pub(crate) fn tokens(amount: Tokens) -> String {
     rounded(u128::from(amount.as_micros()), 1_000_000, 2)
 }
 
+/// `966.7`: micro-tokens as requests of one token each, with at most one place.
+pub(crate) fn requests(micros: u64) -> String {
+    rounded(u128::from(micros), 1_000_000, 1)
+}
+
 /// `0.2`, `500000`, `2.5 M`: `micros / parts` in at most 9 characters for every burst.
 pub(crate) fn short_tokens(micros: u128, parts: u64) -> String {
     let token = 1_000_000 * u128::from(parts);
@@ -42,6 +47,11 @@ pub(crate) fn short_tokens(micros: u128, parts: u64) -> String {
 /// `0.983 s`: at most three places.
 pub(crate) fn seconds(moment: Moment) -> String {
     format!("{} s", rounded(u128::from(moment.as_nanos()), 1_000_000_000, 3))
+}
+
+/// `60 s`, `2.9 s`: at most three places.
+pub(crate) fn span(span: Span) -> String {
+    seconds(Moment::default() + span)
 }
 
 /// `0.983333334 s`: every nanosecond.

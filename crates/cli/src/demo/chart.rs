@@ -11,8 +11,8 @@ use tollgate::{Moment, Tokens};
 
 use crate::screen::Ink;
 
-use super::amounts;
 use super::replay::Tally;
+use super::{amounts, ticks};
 
 /// Columns to the left of the plot: a label, a space and the axis.
 pub(crate) const MARGIN: usize = LABEL_COLUMNS + 2;

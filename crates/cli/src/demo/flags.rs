@@ -1,7 +1,9 @@
-//! What may be typed after `tollgate demo`, and the door at which it becomes a [`Scenario`].
+//! What may be typed after `tollgate demo`, and the door at which it becomes scenes and a [`Scenario`].
 //!
 //! Every complaint names the flag, the value and the cure. Past this door nothing is checked again.
 //! Without flags it is the worked example: rate 10/s, burst 50, a request every 1/60 s.
+
+use std::path::PathBuf;
 
 use clap::Args;
 use tollgate::{Burst, Limit, Rate, Span};
@@ -10,10 +12,14 @@ use crate::decimal::Decimal;
 
 use super::arrivals::Arrivals;
 use super::scenario::{REQUESTS_MAX, Scenario};
+use super::scene::Scene;
 
 /// Longest run: a day.
 const SECONDS_MAX: u64 = 86_400;
-/// The arrivals of the worked example.
+/// The worked example: rate, burst, arrivals and length.
+const TEN: Decimal = Decimal { digits: 10, places: 0 };
+const FIFTY: Decimal = Decimal { digits: 50, places: 0 };
+const SECONDS_DEFAULT: u64 = 5;
 const SIXTY_PER_SECOND: Arrivals = Arrivals::PerSecond(Decimal { digits: 60, places: 0 });
 /// What a span may be counted in, and how many nanoseconds that is. Longest names first: `ms` also ends in `s`.
 const UNITS: [(&str, u64); 7] = [
@@ -29,27 +35,88 @@ const UNITS: [(&str, u64); 7] = [
 /// The flags as typed, each sound by itself.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoFlags {
-    /// Refill, in tokens per second
-    #[arg(long, value_name = "TOKENS", default_value = "10", value_parser = rate, allow_negative_numbers = true)]
-    rate: Decimal,
-    /// Tokens in a full bucket
-    #[arg(long, value_name = "TOKENS", default_value = "50", value_parser = burst, allow_negative_numbers = true)]
-    burst: Decimal,
+    /// Show this scene only; may be given several times [default: all of them]
+    #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
+    scene: Vec<Scene>,
+    /// Also draw the scenes' charts into one SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    of_worked_example: ScenarioFlags,
+}
+
+/// What the worked example plays.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "The worked example with other figures")]
+struct ScenarioFlags {
+    /// Refill, in tokens per second [default: 10]
+    #[arg(long, value_name = "TOKENS", value_parser = rate, allow_negative_numbers = true)]
+    rate: Option<Decimal>,
+    /// Tokens in a full bucket [default: 50]
+    #[arg(long, value_name = "TOKENS", value_parser = burst, allow_negative_numbers = true)]
+    burst: Option<Decimal>,
     /// Arrivals per second [default: 60]
     #[arg(long, value_name = "REQUESTS", value_parser = decimal, allow_negative_numbers = true)]
     per_second: Option<Decimal>,
     /// Or the time between them: 50ms, 1.5s
     #[arg(long, value_name = "SPAN", value_parser = span, allow_hyphen_values = true, conflicts_with = "per_second")]
     every: Option<Span>,
-    /// Length of the run
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, allow_negative_numbers = true)]
-    seconds: u64,
+    /// Length of the run [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    seconds: Option<u64>,
+}
+
+/// What is to be shown.
+#[derive(Debug)]
+pub(crate) struct Show {
+    /// In the order of their story, each once.
+    pub(crate) scenes: Vec<Scene>,
+    /// That of the worked example, whether it is shown or not.
+    pub(crate) scenario: Scenario,
+    pub(crate) svg: Option<PathBuf>,
 }
 
 impl DemoFlags {
+    /// What to show, if the flags are sound together; otherwise what to change. Figures for the worked example alone ask for that
+    /// scene alone.
+    pub(crate) fn into_show(self) -> Result<Show, String> {
+        let DemoFlags { scene, svg, of_worked_example } = self;
+        let typed = of_worked_example.first_typed();
+        if let Some(flag) = typed
+            && !scene.is_empty()
+            && !scene.contains(&Scene::WorkedExample)
+        {
+            return Err(format!(
+                "{flag} is for the worked example, which --scene leaves out; add --scene worked-example, or drop {flag}"
+            ));
+        }
+        let is_shown = |shown: &Scene| match typed {
+            Some(_) if scene.is_empty() => *shown == Scene::WorkedExample,
+            _ => scene.is_empty() || scene.contains(shown),
+        };
+        let scenes = Scene::ALL.into_iter().filter(is_shown).collect();
+        Ok(Show { scenes, scenario: of_worked_example.into_scenario()?, svg })
+    }
+}
+
+impl ScenarioFlags {
+    /// The first flag that was typed.
+    fn first_typed(&self) -> Option<&'static str> {
+        let typed = [
+            ("--rate", self.rate.is_some()),
+            ("--burst", self.burst.is_some()),
+            ("--per-second", self.per_second.is_some()),
+            ("--every", self.every.is_some()),
+            ("--seconds", self.seconds.is_some()),
+        ];
+        typed.into_iter().find(|(_, is_typed)| *is_typed).map(|(flag, _)| flag)
+    }
+
     /// The scenario, if the flags are sound together; otherwise what to change.
-    pub(crate) fn into_scenario(self) -> Result<Scenario, String> {
-        let DemoFlags { rate, burst, seconds, .. } = self;
+    fn into_scenario(self) -> Result<Scenario, String> {
+        let rate = self.rate.unwrap_or(TEN);
+        let burst = self.burst.unwrap_or(FIFTY);
+        let seconds = self.seconds.unwrap_or(SECONDS_DEFAULT);
         let arrivals = match (self.every, self.per_second) {
             (Some(span), _) => Arrivals::Every(span),
             (None, number) => number.map_or(SIXTY_PER_SECOND, Arrivals::PerSecond),

@@ -3,12 +3,24 @@
 //! Promises that no line is wider than asked, unless a single word is. Counts characters, each one column wide.
 //! Knows nothing of what is said.
 
+use crate::screen::Screen;
+
 /// Widest line that is pleasant to read.
 const COLUMNS_MAX: usize = 80;
 
-/// `text` broken into lines between words, each ended.
+/// The title of a scene, and a line beneath it as long as the title.
+pub(crate) fn rule(title: &str, screen: &Screen) -> String {
+    let line = "━".repeat(title.chars().count().min(screen.columns));
+    format!("{}\n{}\n", screen.ink.heading(title), screen.ink.faint(&line))
+}
+
+/// `text` broken into lines between words, each ended; none wider than is pleasant to read.
 pub(crate) fn paragraph(text: &str, columns: usize) -> String {
-    let columns = columns.min(COLUMNS_MAX);
+    broken(text, columns.min(COLUMNS_MAX))
+}
+
+/// `text` broken into lines between words, each ended.
+pub(crate) fn broken(text: &str, columns: usize) -> String {
     let (mut lines, mut used) = (String::new(), 0);
     for word in text.split_whitespace() {
         let width = word.chars().count();

@@ -1,6 +1,6 @@
 //! Plays a [`Scenario`] on a fresh limiter, request by request, in virtual time.
 //!
-//! This is the only file of the demo that asks the engine; all others look at what it answered.
+//! This file and `trial` are the only ones of the demo that ask the engine; all others look at what it answered.
 //! Time only goes forward: what lies before the moment asked for is played first.
 
 use tollgate::{BuildError, Clock, Cost, Limiter, Moment, Tokens, Verdict};

@@ -5,20 +5,23 @@
 
 use std::fmt::Write;
 
-use tollgate::BuildError;
+use tollgate::{BuildError, Moment, Span};
 
 use crate::decimal::Decimal;
 use crate::problem::Problem;
 use crate::screen::{Ink, Screen};
 
 use super::amounts::{self, ordinal};
-use super::chart::{Chart, Column, MARGIN, Note};
+use super::chart::{self, Chart, Column, MARGIN};
 use super::facts::{Facts, FirstDenial, Steady};
+use super::figure::{Figure, Hue, Line, Note, ONE, sampled};
 use super::grid::Grid;
 use super::prose::paragraph;
 use super::replay::{CLIENT, Replay};
 use super::scenario::Scenario;
 use super::{denial, table};
+
+pub(crate) const TITLE: &str = "The worked example: one client empties a bucket, then lives off the refill";
 
 /// The whole scene as text.
 pub(crate) fn page(scenario: &Scenario, screen: &Screen) -> Result<String, Problem> {
@@ -36,7 +39,7 @@ pub(crate) fn page(scenario: &Scenario, screen: &Screen) -> Result<String, Probl
         );
         let _ = writeln!(page, "{answers}");
     }
-    page += &next_steps(scenario, ink);
+    page += &in_a_program(scenario, ink);
     Ok(page)
 }
 
@@ -108,7 +111,7 @@ fn chart(scenario: &Scenario, facts: &Facts, screen: &Screen) -> Result<String, 
         .collect();
     let note = first_denial.and_then(|request| {
         let column = usize::try_from(grid.column_of(request.number)).ok()?;
-        Some(Note { column, text: "first denial" })
+        Some(chart::Note { column, text: "first denial" })
     });
     let end = begin(grid.columns);
     let chart = Chart { ceiling: scenario.limit.burst(), columns, end, note };
@@ -125,7 +128,39 @@ fn chart(scenario: &Scenario, facts: &Facts, screen: &Screen) -> Result<String, 
     Ok(format!("{title} {}\n{}", screen.ink.faint(&format!("({scale})")), chart.draw(screen.ink)))
 }
 
-fn next_steps(scenario: &Scenario, ink: Ink) -> String {
+/// The promise as a line, and what was admitted beneath it.
+pub(crate) fn figure(scenario: &Scenario) -> Result<Figure, Problem> {
+    let Scenario { limit, rate, burst, arrivals, .. } = scenario;
+    let (from, to) = (Moment::default(), scenario.end());
+    let (mut spent, mut held) = (Replay::new(scenario)?, Replay::new(scenario)?);
+    let mut admitted = 0;
+    let line = |name: &str, remark: String, hue: Hue, amount_at: &mut dyn FnMut(Moment) -> u64| Line {
+        name: name.to_owned(),
+        remark,
+        hue,
+        points: sampled(from, to, amount_at),
+    };
+    let lines = vec![
+        line("the promise", format!("{burst} at once, {rate} per second"), Hue::Promise, &mut |at| {
+            limit.burst().as_micros().saturating_add(limit.minted_in(at.since(from)).as_micros())
+        }),
+        line("admitted", "never above the promise".to_owned(), Hue::Blue, &mut |at| {
+            admitted += spent.play_until(at + Span::from_nanos(1)).admitted;
+            admitted * ONE
+        }),
+        line("tokens left", "in the bucket".to_owned(), Hue::Teal, &mut |at| held.balance(at).as_micros()),
+    ];
+    let first_denial = Facts::of(scenario)?.first_denial;
+    let notes = first_denial.map(|denial| Note { at: denial.request.at, text: "first denial".to_owned() });
+    let takeaway = format!(
+        "A token bucket of {burst}, refilled at {rate} per second, and a client that sends {arrivals}. It takes the burst, \
+         and from then on what is refilled: at most burst + rate × d in every interval."
+    );
+    let (across, up) = ("time", "requests, tokens");
+    Ok(Figure { title: TITLE, takeaway, across, up, from, to, lines, notes: notes.into_iter().collect() })
+}
+
+fn in_a_program(scenario: &Scenario, ink: Ink) -> String {
     let amount = |number: Decimal, whole: &str, kind: &str| match number {
         Decimal { digits, places: 0 } => format!("{kind}::{whole}({digits})"),
         _ => format!("{kind}::try_from({number})?"),
@@ -137,8 +172,6 @@ fn next_steps(scenario: &Scenario, ink: Ink) -> String {
         "{heading}\n  \
            let limit = Limit::new({rate}, {burst})?;\n  \
            let limiter = Limiter::new(limit); // one bucket for each key\n  \
-           let verdict = limiter.check(\"{CLIENT}\"); // or a denial with its exact wait\n\n\
-         {} tollgate demo --rate 2.5 --burst 5 --per-second 8, and --help\n",
-        ink.heading("Try also"),
+           let verdict = limiter.check(\"{CLIENT}\"); // or a denial with its exact wait\n"
     )
 }

@@ -65,10 +65,10 @@ pub(super) fn a_part_of_a_place_is_a_place(stage: &mut Stage<'_>) -> Played {
     let part = Charge { cost: Cost::micros(500_000), ..one.clone() };
     stage.expect_enter(0, std::slice::from_ref(&part), admit(2_000_000))?;
     stage.expect_left(0, Left::InTime)?;
-    // 40 % of three places are 1.2: who takes a part of one must find more than two.
+    // 40 % of three places are 1.2, and so two: who takes a part of one must find three.
     let modest = Charge { left_alone: 40, ..part };
-    stage.expect_enter(1, std::slice::from_ref(&modest), admit(800_000))?;
-    stage.expect_enter(2, std::slice::from_ref(&modest), deny(Span::from_secs(30), 800_000, &[0]))?;
+    stage.expect_enter(1, std::slice::from_ref(&modest), admit(0))?;
+    stage.expect_enter(2, std::slice::from_ref(&modest), deny(Span::from_secs(30), 0, &[0]))?;
     let greedy = Charge { cost: Cost::micros(1_800_000), ..modest };
     stage.expect_enter(3, &[greedy], never(&[0]))
 }

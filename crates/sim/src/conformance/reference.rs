@@ -184,7 +184,7 @@ impl Reference {
         let (mut left, mut held, mut denied) = (i128::MAX, i128::MAX, BucketSet::EMPTY);
         for Part { id, under, demand, members } in parts {
             let (law, state) = (self.law(*under), self.state(id, *under, now));
-            let free = law.balance(&state, now) - i128::from(demand.keep);
+            let free = law.balance(&state, now) - law.weight(demand.keep);
             if law.admits(&state, *demand, now) {
                 left = left.min(free - law.weight(demand.cost));
                 delay = delay.max(law.delay(&state, now));

@@ -12,7 +12,7 @@ use tollgate_core::{Moment, Span, Tokens};
 use self::promises::{Places, promise_of, tame, time_to_full};
 use super::{Decoder, OPERATIONS_MAX, Operation, Scope};
 use crate::checker::{Promise, judge_each};
-use crate::conformance::{Action, Answer, Breadth, Charge, Key, Outcome, START, Settlement, Subject, Ticket};
+use crate::conformance::{Action, Answer, Breadth, Charge, Key, Outcome, START, Subject, Ticket};
 use crate::history::Event;
 use crate::memory_subject::MemorySubject;
 

@@ -6,8 +6,8 @@
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
 
 use crate::memory::gates::Held;
-use crate::memory::joint::{LogReceipt, Receipt};
 use crate::memory::meters::MeterSource;
+use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::memory::survey::Survey;
@@ -74,7 +74,7 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn give_back(&self, receipt: &Receipt, amount: Tokens, when: When<'_>) -> Adjusted {
         let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
         let charged_under = self.meters.ruler(ask.limit).reading(now);
-        let micros = charged_under.returnable(*paid, ask.demand.cost, amount).cast_signed();
+        let micros = charged_under.returnable(*paid, ask.demand.cost).min(amount.as_micros()).cast_signed();
         let next = |reading: &Reading, mark| match receipt.generation {
             Some(generation) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
             None => reading.adjust(mark, micros),
@@ -125,7 +125,12 @@ impl<M: MeterSource> Store<M> {
 
     /// Moves the mark of a bucket to what `next` makes of it, under whatever limit of its rule it is. An absent bucket is full;
     /// it moves in only if that changes.
-    fn rewrite(&self, ask: &Ask, when: When<'_>, next: impl Fn(&Reading, Mark) -> Mark) -> Adjusted {
+    pub(crate) fn rewrite(
+        &self,
+        ask: &Ask,
+        when: When<'_>,
+        next: impl Fn(&Reading, Mark) -> Mark,
+    ) -> Adjusted {
         let (now, patience) = (when.moment(), Patience::default());
         loop {
             let Some((slot, tag)) = self.find(ask) else {

@@ -4,15 +4,16 @@
 //! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
 //! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
 
-use tollgate_core::{BucketSet, Demand, Generation, Mark, Moment, Reading, Ruler, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Span, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
-use crate::identity::BucketId;
-use crate::memory::LimitId;
 use crate::memory::counters::Event;
-use crate::memory::logs::{LogAnswer, LogAsk, LogRefusal};
+use crate::memory::joint_parts::{Part, Parts, StartOver, wait_for_mark};
+use crate::memory::logs::LogAsk;
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag, Unread, mutant};
+use crate::memory::receipt::Outcome;
+use crate::memory::refusal::{Refusal, on_behalf_of};
+use crate::memory::slot::Tag;
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::sync::Patience;
 use crate::{Breadth, Cause, CheckError, Verdict};
@@ -28,72 +29,6 @@ struct Wanted {
     breadth: Breadth,
     /// Which charges these are.
     members: BucketSet,
-}
-
-/// One bucket of the check, where it was found.
-#[derive(Debug, Clone, Copy)]
-struct Part<'t> {
-    slot: &'t Slot,
-    tag: Tag,
-    /// Where it stood when it was looked at, or when it was charged.
-    mark: Mark,
-    /// Where the charge has put it.
-    paid: Option<Mark>,
-    ruler: Ruler,
-    reading: Reading,
-    ask: Ask,
-    breadth: Breadth,
-    members: BucketSet,
-    /// An overflow bucket stands for clients who may not be this full: see [`Store::floor`].
-    floor: Option<Mark>,
-}
-
-/// Why a check must be looked at afresh.
-struct StartOver;
-
-/// What came of a check over several buckets.
-pub(crate) struct Outcome<const N: usize> {
-    pub(crate) verdict: Verdict,
-    /// What was charged where, if it was admitted: one for each bucket whose state is a word.
-    pub(crate) receipts: [Option<Receipt>; N],
-    /// The same of logs.
-    pub(crate) log_receipts: Vec<LogReceipt>,
-}
-
-/// A charge that was made, so that it can be settled.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Receipt {
-    pub(crate) ask: Ask,
-    /// Which charges of the check these are.
-    pub(crate) members: BucketSet,
-    /// Where the charge left the bucket.
-    pub(crate) paid: Mark,
-    /// In which generation it took its places, if it did.
-    pub(crate) generation: Option<Generation>,
-    /// It was the overflow bucket that stood for it.
-    pub(crate) overflow: bool,
-}
-
-/// A charge that was made to a log.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LogReceipt {
-    pub(crate) id: BucketId,
-    pub(crate) limit_id: LimitId,
-    pub(crate) demand: Demand,
-    pub(crate) members: BucketSet,
-    /// When it counts as made.
-    pub(crate) at: Moment,
-}
-
-/// A denial in the making.
-struct Refusal {
-    /// What is left in the log that has least left, if none refuses.
-    left: Tokens,
-    wait: Span,
-    remaining: Tokens,
-    denied: BucketSet,
-    never: BucketSet,
-    cause: Cause,
 }
 
 impl<M: MeterSource> Store<M> {
@@ -130,7 +65,7 @@ impl<M: MeterSource> Store<M> {
                 when = self.refresh(when);
                 continue;
             }
-            let mut refusal = self.peek_parts(&parts, when);
+            let mut refusal = parts.peek(when.moment());
             refusal.add_logs(logs.peek(when.moment()));
             for wanted in absent.iter().filter_map(|index| wanted[index]) {
                 self.peek_absent(&wanted, when, &mut refusal);
@@ -226,20 +161,6 @@ impl<M: MeterSource> Store<M> {
         Ok(())
     }
 
-    /// Looks at every bucket that is there; who denies.
-    fn peek_parts<const N: usize>(&self, parts: &Parts<'_, N>, when: When<'_>) -> Refusal {
-        let mut refusal = Refusal::none();
-        for part in parts.iter() {
-            if part.ruler.never_admits(part.ask.demand) {
-                part.refuse_for_good(&mut refusal);
-            } else if let Spend::Short { held, .. } = part.spend(part.mark) {
-                let wait = part.ruler.wait(part.from(part.mark), part.ask.demand, when.moment());
-                refusal.add(part.members, wait, held);
-            }
-        }
-        refusal
-    }
-
     /// Judges an absent bucket as moving in would, without doing it: so that every bucket that denies is named, and none is
     /// displaced for a check that is denied.
     fn peek_absent(&self, wanted: &Wanted, when: When<'_>, refusal: &mut Refusal) {
@@ -252,13 +173,6 @@ impl<M: MeterSource> Store<M> {
             refusal.add(*members, wait, remaining);
             refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
         }
-    }
-}
-
-impl<const N: usize> Outcome<N> {
-    /// Nothing was charged.
-    fn of(verdict: Verdict) -> Self {
-        Outcome { verdict, receipts: [None; N], log_receipts: Vec::new() }
     }
 }
 
@@ -285,201 +199,4 @@ fn merge<const N: usize>(
         }
     }
     Ok(&merged[..len])
-}
-
-/// The buckets of one check, at most `N`.
-struct Parts<'t, const N: usize> {
-    list: [Option<Part<'t>>; N],
-    len: usize,
-}
-
-impl<'t, const N: usize> Parts<'t, N> {
-    fn new() -> Self {
-        Self { list: [None; N], len: 0 }
-    }
-
-    fn push(&mut self, part: Part<'t>) {
-        self.list[self.len] = Some(part);
-        self.len += 1;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Part<'t>> {
-        self.list[..self.len].iter().flatten()
-    }
-
-    fn of_slot(&mut self, slot: &Slot) -> Option<&mut Part<'t>> {
-        self.list[..self.len].iter_mut().flatten().find(|part| std::ptr::eq(part.slot, slot))
-    }
-
-    /// Holds all but the last, swaps the last, lets the others go. What is left in the tightest, or start over with nothing
-    /// changed: somebody spent or moved meanwhile.
-    fn commit(&mut self) -> Result<Tokens, StartOver> {
-        let parts = &mut self.list[..self.len];
-        if !mutant::is("unsorted") && !parts.is_sorted_by_key(place_in_order) {
-            parts.sort_unstable_by_key(place_in_order);
-        }
-        let (mut holding, mut tightest) = (Holding::<N>::new(), Tokens::from_micros(u64::MAX));
-        // Without any, all buckets are logs, which are locked.
-        let Some((Some(last), rest)) = self.list[..self.len].split_last_mut() else { return Ok(tightest) };
-        for part in rest.iter_mut().flatten() {
-            tightest = tightest.min(holding.hold(part)?);
-        }
-        loop {
-            let Spend::Paid { mark: paid, remaining } = last.spend(last.mark) else { return Err(StartOver) };
-            if last.slot.swap(last.mark, paid) {
-                last.paid = Some(paid);
-                holding.charge();
-                return Ok(tightest.min(remaining));
-            }
-            last.mark = wait_for_mark(last.slot, last.tag)?;
-        }
-    }
-
-    /// What came of a check that was charged at `now`.
-    fn outcome(&self, remaining: Tokens, now: Moment) -> Outcome<N> {
-        let delays = self.iter().map(|part| part.ruler.delay(part.mark, now));
-        let mut outcome =
-            Outcome::of(Verdict::Admit { remaining, delay: delays.max().unwrap_or(Span::ZERO) });
-        for (receipt, part) in outcome.receipts.iter_mut().zip(self.iter()) {
-            *receipt = Some(Receipt {
-                ask: part.ask,
-                members: part.members,
-                paid: part.paid.unwrap_or(part.mark),
-                generation: part.paid.and_then(|paid| part.reading.generation(paid)),
-                overflow: part.floor.is_some(),
-            });
-        }
-        outcome
-    }
-}
-
-/// Narrow to broad, then any order that all threads share.
-#[expect(clippy::ref_option, reason = "the key function of a sort over options")]
-fn place_in_order(part: &Option<Part<'_>>) -> Option<(Breadth, usize)> {
-    part.as_ref().map(|part| (part.breadth, std::ptr::from_ref(part.slot).addr()))
-}
-
-/// The mark, once nobody holds the slot. The tag is looked at every time: a slot that is somebody else's now may be held in
-/// another order.
-fn wait_for_mark(slot: &Slot, tag: Tag) -> Result<Mark, StartOver> {
-    let patience = Patience::default();
-    loop {
-        match slot.mark(tag) {
-            Ok(mark) => return Ok(mark),
-            Err(Unread::Locked) => patience.wait(),
-            Err(Unread::Gone) => return Err(StartOver),
-        }
-    }
-}
-
-impl Part<'_> {
-    /// Refuses a cost above the burst. Of clients without room that share one bucket the costs together may be above it: when
-    /// they have room they may all be admitted.
-    fn refuse_for_good(&self, refusal: &mut Refusal) {
-        if self.floor.is_none() {
-            refusal.never = refusal.never.union(self.members);
-        } else {
-            let time_to_full = self.ruler.meter().map_or(Span::ZERO, |meter| meter.limit().time_to_full());
-            refusal.add(self.members, time_to_full, Tokens::ZERO);
-            refusal.cause = Cause::Crowded;
-        }
-    }
-
-    /// What the charge makes of the bucket.
-    fn spend(&self, mark: Mark) -> Spend {
-        self.reading.spend(self.from(mark), self.ask.demand)
-    }
-
-    /// What is charged, if the slot stands at `mark`: no fuller than whom it stands for may be.
-    fn from(&self, mark: Mark) -> Mark {
-        self.floor.map_or(mark, |floor| self.reading.emptier(mark, floor))
-    }
-}
-
-/// Slots held by this check. Whatever happens, they are let go: unchanged, unless [`Holding::charge`] was called.
-struct Holding<'t, const N: usize> {
-    slots: [Option<(&'t Slot, Mark, Mark)>; N],
-    len: usize,
-    charged: bool,
-}
-
-impl<'t, const N: usize> Holding<'t, N> {
-    fn new() -> Self {
-        Self { slots: [None; N], len: 0, charged: false }
-    }
-
-    /// Takes hold of one bucket that can pay; what it will have left.
-    fn hold(&mut self, part: &mut Part<'t>) -> Result<Tokens, StartOver> {
-        loop {
-            let Spend::Paid { mark: paid, remaining } = part.spend(part.mark) else { return Err(StartOver) };
-            if part.slot.hold(part.mark) {
-                part.paid = Some(paid);
-                self.slots[self.len] = Some((part.slot, part.mark, paid));
-                self.len += 1;
-                return Ok(remaining);
-            }
-            part.mark = wait_for_mark(part.slot, part.tag)?;
-        }
-    }
-
-    /// Lets all of them go, charged.
-    fn charge(mut self) {
-        self.charged = true;
-    }
-}
-
-impl<const N: usize> Drop for Holding<'_, N> {
-    fn drop(&mut self) {
-        for (slot, before, paid) in self.slots[..self.len].iter().flatten() {
-            slot.release(if self.charged { *paid } else { *before });
-        }
-    }
-}
-
-impl Refusal {
-    fn none() -> Refusal {
-        let most = Tokens::from_micros(u64::MAX);
-        let (denied, never) = (BucketSet::EMPTY, BucketSet::EMPTY);
-        Refusal { left: most, wait: Span::ZERO, remaining: most, denied, never, cause: Cause::Exceeded }
-    }
-
-    fn add(&mut self, members: BucketSet, wait: Span, held: Tokens) {
-        self.denied = self.denied.union(members);
-        self.wait = self.wait.max(wait);
-        self.remaining = self.remaining.min(held);
-    }
-
-    /// What the check's logs say.
-    fn add_logs(&mut self, answers: impl Iterator<Item = LogAnswer>) {
-        for LogAnswer { members, answer } in answers {
-            match answer {
-                Ok(remaining) => self.left = self.left.min(remaining),
-                Err(LogRefusal::Never) => self.never = self.never.union(members),
-                Err(LogRefusal::Short { wait, held }) => self.add(members, wait, held),
-                Err(LogRefusal::Crowded { wait }) => {
-                    self.add(members, wait, Tokens::ZERO);
-                    self.cause = Cause::Crowded;
-                }
-            }
-        }
-    }
-
-    fn verdict(&self) -> Option<Verdict> {
-        if !self.never.is_empty() {
-            return Some(Verdict::Never { denied: self.never });
-        }
-        let Refusal { wait, remaining, denied, cause, .. } = *self;
-        (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause })
-    }
-}
-
-/// The verdict on one bucket, as the verdict on the check whose charges these are.
-fn on_behalf_of(members: BucketSet, verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Deny { wait, remaining, cause, .. } => {
-            Verdict::Deny { wait, remaining, cause, denied: members }
-        }
-        Verdict::Never { .. } => Verdict::Never { denied: members },
-        other => other,
-    }
 }

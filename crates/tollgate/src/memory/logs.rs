@@ -11,7 +11,7 @@ use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tok
 
 use crate::identity::BucketId;
 use crate::memory::LimitId;
-use crate::memory::joint::LogReceipt;
+use crate::memory::receipt::LogReceipt;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
@@ -158,6 +158,15 @@ impl Logs {
         (0..SHARDS).flat_map(of_shard).collect()
     }
 
+    /// Forgets all that no longer counts, wherever nobody is at work.
+    fn sweep_others(&self, now: Moment) {
+        for shard in &self.shards {
+            if let Ok(mut shard) = shard.try_lock() {
+                shard.sweep(self, now, usize::MAX);
+            }
+        }
+    }
+
     fn shard(&self, number: usize) -> MutexGuard<'_, Shard> {
         self.shards[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -222,6 +231,7 @@ impl Shard {
         })?;
         if logs.entries() >= logs.entries_max {
             self.sweep(logs, now, usize::MAX);
+            logs.sweep_others(now);
             if logs.entries() >= logs.entries_max {
                 let soonest = self.due.peek().map_or(ask.limit.window(), |Reverse((at, _))| at.since(now));
                 return Err(LogRefusal::Crowded { wait: soonest });

@@ -201,7 +201,8 @@ impl<M: MeterSource> Store<M> {
         }
 
         let start = self.start(&survey, &gates, victim, ask.limit, now.max(reclaimed_at));
-        let spend = ruler.reading(now).spend(start, ask.demand);
+        let reading = ruler.reading(now);
+        let spend = reading.spend(start, ask.demand);
         let verdict = || verdict_of(spend, &ruler, start, ask.demand, now);
         let Spend::Paid { mark: paid, .. } = spend else {
             return MoveIn::Decided(verdict());
@@ -212,6 +213,7 @@ impl<M: MeterSource> Store<M> {
             Purpose::Charge => paid,
         };
         let Some(seat) = vacancy.or(victim) else { return MoveIn::LookAgain };
+        let mark = reading.other_than(mark, seat.mark);
         if !self.take(seat, Tag::new(ask.id.fingerprint, ask.limit), mark, now) {
             return MoveIn::LookAgain;
         }
@@ -272,10 +274,7 @@ impl<M: MeterSource> Store<M> {
             return false;
         }
         seat.slot.retag(tag);
-        // Never the mark that was there before: a charge under way for the former owner would take it for its own.
-        let limit = tag.limit().filter(|_| mark == seat.mark);
-        let reading = limit.map(|limit| self.meters.ruler(limit).reading(now));
-        seat.slot.release(reading.map_or(mark, |reading| reading.another_word(mark)));
+        seat.slot.release(mark);
         true
     }
 

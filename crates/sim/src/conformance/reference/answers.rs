@@ -164,7 +164,7 @@ impl Subject for Reference {
             return Err(fault);
         }
         let state = self.state(&self.id_of(charge), charge.rule, now);
-        let held = self.law(charge.rule).balance(&state, now);
-        Ok(tokens(held - i128::from(self.keep(charge))))
+        let law = self.law(charge.rule);
+        Ok(tokens(law.balance(&state, now) - law.weight(self.keep(charge))))
     }
 }

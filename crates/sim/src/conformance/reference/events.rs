@@ -6,8 +6,8 @@ use super::law::{Law, Made, State};
 
 const MICROS_PER_PLACE: u64 = 1_000_000;
 /// Most steps of a counter's quota when it is declared, and when it is changed.
-const STEPS_MAX: u64 = 1_048_575;
-const RAISED_STEPS_MAX: u64 = 16_777_215;
+const STEPS_MAX: u64 = 262_143;
+const RAISED_STEPS_MAX: u64 = 4_194_303;
 
 /// Every charge counts for one window, exactly.
 #[derive(Debug, Clone, Copy)]
@@ -141,8 +141,7 @@ impl Law for EstimatedWindow {
 
     fn returnable(&self, made: Made, micros: u64, now: Moment) -> u64 {
         let (number, _) = self.place(&State::default(), now);
-        let kept = made.cost - micros.min(made.cost);
-        if made.noted < number { 0 } else { (self.steps(made.cost) - self.steps(kept)) * self.step }
+        if made.noted < number { 0 } else { micros.min(made.cost) }
     }
 }
 

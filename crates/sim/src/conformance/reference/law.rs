@@ -39,7 +39,7 @@ pub(super) trait Law {
     /// What the bucket holds; negative is debt.
     fn balance(&self, state: &State, now: Moment) -> i128;
 
-    /// What a charge of `cost` takes out of the balance.
+    /// What a charge of `cost` takes out of the balance; what must stay is rounded likewise.
     fn weight(&self, cost: u64) -> i128 {
         i128::from(cost)
     }
@@ -77,12 +77,12 @@ pub(super) trait Law {
     /// Whether the bucket can pay.
     fn admits(&self, state: &State, demand: Demand, now: Moment) -> bool {
         let balance = self.balance(state, now);
-        balance - self.weight(demand.cost) >= i128::from(demand.keep) && balance >= self.least()
+        balance >= self.weight(demand.cost) + self.weight(demand.keep) && balance >= self.least()
     }
 
     /// Whether it never can.
     fn never_admits(&self, demand: Demand) -> bool {
-        self.full() - self.weight(demand.cost) < i128::from(demand.keep)
+        self.full() < self.weight(demand.cost) + self.weight(demand.keep)
     }
 }
 

@@ -9,7 +9,6 @@ use super::lines::{LeakyQueue, Quota, TokenBucket};
 /// One limit, since it was declared.
 #[derive(Debug, Clone)]
 pub(super) struct Promised {
-    pub(super) algorithm: Algorithm,
     kind: Kind,
 }
 
@@ -34,7 +33,7 @@ impl Promised {
             Algorithm::Concurrency(concurrency) => Kind::Places(Places::new(concurrency, now)),
             other => unreachable!("the suite does not know {other:?}"),
         };
-        Promised { algorithm, kind }
+        Promised { kind }
     }
 
     /// The same under another limit from `now` on; `None` if its buckets mean nothing there.
@@ -58,7 +57,7 @@ impl Promised {
             }
             _ => return None,
         };
-        Some(Promised { algorithm, kind })
+        Some(Promised { kind })
     }
 
     /// Another limit of the same rule; `None` as for [`Promised::change`].
@@ -110,6 +109,6 @@ impl Promised {
 
     /// What a full bucket holds.
     pub(super) fn full(&self) -> Tokens {
-        self.algorithm.full()
+        Tokens::from_micros(u64::try_from(self.law().full()).unwrap_or(u64::MAX))
     }
 }

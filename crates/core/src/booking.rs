@@ -1,0 +1,194 @@
+//! Charging ahead of the meter: what those who wait do to a bucket.
+//!
+//! ```text
+//!                minted      mark of the 1st     mark of the 2nd waiter
+//!    ──────────────┼────────────────┼────────────────────┼────►  micro-tokens, modulo 2^64
+//!                  └─── wait of 1 ──┘                    │
+//!                  └────────────── wait of 2 ────────────┘       each leaves when the meter gets there
+//! ```
+//! Whoever gives up has its cost given back, and those behind leave that much earlier. In a leaky bucket, which saves nothing
+//! up, everybody waits, and leaves when the meter gets to where the bucket stood *before* it came.
+
+use crate::limit::BURST_MICROS_MAX;
+use crate::meter::Shape;
+use crate::{Cost, Demand, Level, Mark, Meter, Moment, Spend, Tokens};
+
+/// How deep in debt a booking may leave a bucket: 5·10^11 tokens. Half of how far ahead a mark may lie before it reads as
+/// one that the meter has lapped; the other half is left for clocks that step back.
+pub const DEBT_MAX: Tokens = Tokens::from_micros(BURST_MICROS_MAX / 2);
+
+/// A charge that may lie ahead of the meter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Booking {
+    /// Where the bucket now stands.
+    pub mark: Mark,
+    /// Where the meter must be before whoever booked may leave; see [`Meter::lead`].
+    pub departure: Mark,
+    /// Micro-tokens that must be minted until then; 0 if it may leave at once.
+    pub missing: u64,
+}
+
+/// Why nothing can be booked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unbookable {
+    /// A leaky bucket has no room until so many micro-tokens have been minted.
+    Full {
+        /// How many.
+        missing: u64,
+    },
+    /// The debt would be above [`DEBT_MAX`].
+    TooDeep,
+}
+
+impl Meter {
+    /// Charges what is demanded, which is at most what a full bucket holds, whether the bucket at `mark` holds it or not.
+    pub fn book(&self, mark: Mark, demand: Demand, now: Moment) -> Result<Booking, Unbookable> {
+        let level = self.level(now);
+        let (mark, departure) = match self.shape {
+            Shape::Queue { least } => match level.spend_holding(mark, demand, least) {
+                Spend::Paid { mark: paid, .. } => (paid, level.mark_of(level.balance(mark))),
+                Spend::Short { missing, .. } => return Err(Unbookable::Full { missing }),
+            },
+            Shape::Bucket | Shape::Window(_) => {
+                let mark = level.into_debt(mark, demand.cost).ok_or(Unbookable::TooDeep)?;
+                (mark, moved(mark, demand.keep.as_micros()))
+            }
+        };
+        let lead = self.lead(departure, now);
+        Ok(Booking { mark, departure, missing: if lead < 0 { lead.unsigned_abs() } else { 0 } })
+    }
+
+    /// How many micro-tokens the meter is past a departure; negative if it has not reached it.
+    pub fn lead(&self, departure: Mark, now: Moment) -> i64 {
+        let level = self.level(now);
+        let ahead = level.minted.wrapping_sub(departure.word());
+        match self.shape {
+            // A queue's level is ahead of what was minted by all that it can hold.
+            Shape::Queue { .. } => ahead.wrapping_sub(level.capacity).cast_signed(),
+            Shape::Bucket | Shape::Window(_) => ahead.cast_signed(),
+        }
+    }
+
+    /// Where a bucket stood when the booking with this departure was made.
+    pub const fn mark_of_booking(&self, departure: Mark, demand: Demand) -> Mark {
+        match self.shape {
+            Shape::Queue { .. } => moved(departure, demand.cost.as_micros()),
+            Shape::Bucket | Shape::Window(_) => {
+                Mark::from_word(departure.word().wrapping_sub(demand.keep.as_micros()))
+            }
+        }
+    }
+
+    /// What a full bucket ran over with until `now` while whoever could have left at `departure` had not left.
+    pub fn spilt(&self, departure: Mark, demand: Demand, now: Moment) -> u64 {
+        let lead = self.lead(departure, now);
+        let over = match self.shape {
+            Shape::Queue { .. } => lead,
+            Shape::Bucket | Shape::Window(_) => {
+                let room = self.level(now).capacity.saturating_sub(demand.need());
+                lead.saturating_sub_unsigned(room)
+            }
+        };
+        if over > 0 { over.unsigned_abs() } else { 0 }
+    }
+}
+
+impl Level {
+    /// The mark after `cost`, which is at most the burst, is charged; `None` if the debt would be above [`DEBT_MAX`].
+    const fn into_debt(self, mark: Mark, cost: Cost) -> Option<Mark> {
+        // The cost is at most 10^18 and the balance at least −10^18, so the difference fits.
+        let left = self.balance(mark) - cost.as_micros().cast_signed();
+        if left < -DEBT_MAX.as_micros().cast_signed() { None } else { Some(self.mark_of(left)) }
+    }
+}
+
+const fn moved(mark: Mark, by: u64) -> Mark {
+    Mark::from_word(mark.word().wrapping_add(by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Burst, Limit, Rate, Span};
+
+    /// Mints a micro-token per nanosecond, and saves up 50.
+    fn bucket(shape: Shape) -> Meter {
+        let limit = Limit::new(Rate::new(1, Span::from_nanos(1_000_000)), Burst::micros(50)).unwrap();
+        Meter::shaped(limit, shape, at(0), u64::MAX - 7)
+    }
+
+    fn at(nanos: u64) -> Moment {
+        Moment::from_nanos(nanos)
+    }
+
+    fn cost(micros: u64) -> Demand {
+        Demand::of(Cost::micros(micros))
+    }
+
+    #[test]
+    fn a_booking_goes_into_debt_by_what_is_missing() {
+        let meter = bucket(Shape::Bucket);
+        let first = meter.book(meter.level(at(0)).full_mark(), cost(40), at(0)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, cost(20), at(0)).unwrap();
+        assert_eq!((second.missing, meter.level(at(0)).balance(second.mark)), (10, -10));
+        let third = meter.book(second.mark, cost(50), at(0)).unwrap();
+        assert_eq!(third.missing, 60);
+        assert_eq!([59, 60].map(|nanos| meter.lead(third.departure, at(nanos))), [-1, 0]);
+        let level = meter.level(at(60));
+        assert!(matches!(level.spend(third.mark, Cost::micros(1)), Spend::Short { missing: 1, .. }));
+    }
+
+    #[test]
+    fn who_leaves_a_share_alone_waits_until_there_is_more_than_that() {
+        let meter = bucket(Shape::Bucket);
+        let keeping = Demand { keep: Tokens::from_micros(30), ..cost(20) };
+        let first = meter.book(meter.level(at(0)).full_mark(), keeping, at(0)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, keeping, at(0)).unwrap();
+        assert_eq!(second.missing, 20);
+        assert_eq!(meter.mark_of_booking(second.departure, keeping), second.mark);
+    }
+
+    #[test]
+    fn a_debt_that_would_read_as_full_is_refused() {
+        let limit = Limit::new(Rate::per_second(1_000_000_000), Burst::tokens(1_000_000_000_000)).unwrap();
+        let (meter, debt_max) = (Meter::new(limit, at(0), 7), DEBT_MAX.as_micros());
+        let (level, empty) = (meter.level(at(0)), meter.level(at(0)).mark_of(0));
+        let deepest = meter.book(empty, cost(debt_max), at(0)).unwrap();
+        assert_eq!(deepest.missing, debt_max);
+        assert_eq!(meter.book(empty, cost(debt_max + 1), at(0)), Err(Unbookable::TooDeep));
+        assert_eq!(meter.book(deepest.mark, cost(1), at(0)), Err(Unbookable::TooDeep));
+        // Read by a clock that is behind by as much as it takes to mint the other half, it is still debt.
+        let behind = Level { minted: level.minted.wrapping_sub(debt_max), ..level };
+        assert!(behind.balance(deepest.mark) < 0);
+    }
+
+    #[test]
+    fn in_a_leaky_bucket_one_leaves_after_the_other_and_nothing_is_saved_up() {
+        let meter = bucket(Shape::Queue { least: 0 });
+        let first = meter.book(meter.level(at(100)).full_mark(), cost(20), at(100)).unwrap();
+        assert_eq!(first.missing, 0);
+        let second = meter.book(first.mark, cost(20), at(100)).unwrap();
+        assert_eq!(second.missing, 20);
+        let third = meter.book(second.mark, cost(10), at(110)).unwrap();
+        assert_eq!(third.missing, 30, "behind what is still in the queue");
+        assert_eq!([139, 140].map(|nanos| meter.lead(third.departure, at(nanos))), [-1, 0]);
+        assert_eq!(meter.mark_of_booking(third.departure, cost(10)), third.mark);
+        assert_eq!(meter.book(third.mark, cost(11), at(110)), Err(Unbookable::Full { missing: 1 }));
+    }
+
+    #[test]
+    fn what_a_full_bucket_runs_over_with_is_spilt() {
+        let meter = bucket(Shape::Bucket);
+        let booked = meter.book(meter.level(at(0)).mark_of(0), cost(20), at(0)).unwrap();
+        // It may leave at 20; at 50 the bucket is full, its cost included.
+        assert_eq!(
+            [20, 50, 51, 90].map(|nanos| meter.spilt(booked.departure, cost(20), at(nanos))),
+            [0, 0, 1, 40]
+        );
+        let meter = bucket(Shape::Queue { least: 0 });
+        let booked = meter.book(meter.level(at(0)).full_mark(), cost(20), at(0)).unwrap();
+        assert_eq!([0, 5].map(|nanos| meter.spilt(booked.departure, cost(20), at(nanos))), [0, 5]);
+    }
+}

@@ -1,0 +1,129 @@
+//! Letting those leave whose time has come, and whom to wake for it.
+//!
+//! Who leaves late leaves late, but what ran over meanwhile is gone, as it is for any bucket: a stalled program does not
+//! let everybody go at once.
+
+use std::task::Waker;
+
+use tollgate_core::Span;
+
+use super::queue::{Queue, Ticket};
+use crate::identity::BucketId;
+use crate::memory::LimitId;
+use crate::memory::meters::MeterSource;
+use crate::memory::slot::mutant;
+use crate::memory::store::{Ask, Store, When};
+use crate::sync::MutexGuard;
+
+/// How late a departure may be at the bucket's cost: timers are coarse, and programs busy. What a full bucket would have
+/// spilt before that is lost to those who wait, so in every interval of length d at most
+/// `burst + rate · (d + LATENESS_MAX)` leaves.
+pub const LATENESS_MAX: Span = Span::from_millis(10);
+
+/// Who waits.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    /// The limit that its mark belongs to.
+    pub(crate) limit: LimitId,
+    /// Whether it waits as long as it takes.
+    pub(crate) is_patient: bool,
+    pub(crate) waker: Waker,
+}
+
+/// Lets all leave whose time has come by `when`, first come, first served; how many those were.
+pub(crate) fn serve<M: MeterSource>(
+    queue: &mut Queue<Waiter>,
+    store: &Store<M>,
+    id: BucketId,
+    when: When<'_>,
+    wakers: &mut Wakers,
+) -> u64 {
+    let (now, mut left, mut known) = (when.moment(), 0, None);
+    while let Some(head) = queue.head() {
+        let (ticket, departure, demand) = (head.ticket, head.departure, head.demand);
+        let limit = head.waiter.limit;
+        // Nearly always they all wait under the same limit.
+        let meter = known.filter(|(of, _)| *of == limit).map(|(_, meter)| meter);
+        let Some(meter) = meter.or_else(|| store.meters.ruler(limit).meter()) else { break };
+        known = Some((limit, meter));
+        if meter.lead(departure, now) < 0 {
+            break;
+        }
+        let Some(waiter) = queue.pop() else { break };
+        wakers.wake(ticket, waiter.waker);
+        left += 1;
+        let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
+        if spilt > 0 {
+            delay(queue, store, id, spilt, when);
+            wakers.wake_impatient(queue, |_| true);
+        }
+    }
+    if left > 0 && !mutant::is("no wake on leaving") {
+        wakers.wake_head(queue);
+    }
+    left
+}
+
+/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them.
+fn delay<M: MeterSource>(
+    queue: &mut Queue<Waiter>,
+    store: &Store<M>,
+    id: BucketId,
+    spilt: u64,
+    when: When<'_>,
+) {
+    queue.delay(spilt);
+    if let Some((last, demand, departure)) = queue.last() {
+        let ask = Ask { id, limit: last.limit, demand };
+        store.drain_to(&ask, departure, when);
+    }
+}
+
+/// Wakers to be called, and others to be dropped, once no lock is held.
+#[derive(Debug, Default)]
+pub(crate) struct Wakers {
+    called: Vec<Waker>,
+    dropped: Option<Waker>,
+    /// Whoever is looking needs no waking.
+    awake: Option<Ticket>,
+}
+
+impl Wakers {
+    /// Nobody needs to wake the one with this ticket.
+    pub(crate) fn leave_out(&mut self, ticket: Ticket) {
+        self.awake = Some(ticket);
+    }
+
+    fn wake(&mut self, ticket: Ticket, waker: Waker) {
+        if self.awake == Some(ticket) {
+            self.drop_later(waker);
+        } else {
+            self.called.push(waker);
+        }
+    }
+
+    /// The head has to set its timer.
+    pub(crate) fn wake_head(&mut self, queue: &mut Queue<Waiter>) {
+        if let Some(head) = queue.head().filter(|head| self.awake != Some(head.ticket)) {
+            self.called.push(head.waiter.waker.clone());
+        }
+    }
+
+    /// Those who do not wait for ever have to see whether they still want to.
+    pub(crate) fn wake_impatient(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
+        let impatient = queue.iter().filter(|waiter| !waiter.is_patient && which(waiter));
+        self.called.extend(impatient.map(|waiter| waiter.waker.clone()));
+    }
+
+    /// Keeps a waker until no lock is held: dropping it may drop a task, and that task may wait here itself.
+    pub(crate) fn drop_later(&mut self, waker: Waker) {
+        debug_assert!(self.dropped.is_none(), "whoever looks has one waker, and loses it once");
+        self.dropped = Some(waker);
+    }
+
+    /// Lets go of the lock and wakes.
+    pub(crate) fn wake_without<T>(self, lock: MutexGuard<'_, T>) {
+        drop(lock);
+        self.called.into_iter().for_each(Waker::wake);
+    }
+}
