@@ -204,6 +204,14 @@ mod tests {
     }
 
     #[test]
+    fn a_gift_to_a_full_bucket_moves_nothing() {
+        let long_full = Mark::from_word(LEVEL.full_mark().word().wrapping_sub(7));
+        assert_eq!(LEVEL.adjust(long_full, 0), long_full);
+        assert_eq!(LEVEL.adjust(long_full, 5), long_full);
+        assert_eq!(LEVEL.balance(LEVEL.adjust(long_full, -5)), 45);
+    }
+
+    #[test]
     fn another_mark_of_a_full_bucket_is_full() {
         for word in [0, 1, 10, u64::MAX - 39] {
             let level = Level { minted: word.wrapping_add(50), capacity: 50 };

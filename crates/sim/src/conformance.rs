@@ -39,7 +39,7 @@ pub use subject::{Breadth, Charge, ClockControl, KEY_BYTES_MAX, Key, RuleId, Set
 use stage::{Played, Stage};
 
 /// How many histories [`run_all`] generates.
-pub const HISTORIES: u64 = 200;
+pub const HISTORIES: usize = 200;
 
 /// One promise, played out.
 #[derive(Clone, Copy)]
@@ -156,11 +156,20 @@ impl Scenario {
 /// Runs every scenario and [`HISTORIES`] generated histories, each on a store of its own.
 pub fn run_all<S: Subject>(make: impl Fn() -> S) -> Report {
     let mut report = Report::default();
-    for scenario in SCENARIOS {
-        report.add(scenario.name.to_owned(), scenario.run(&mut make()));
-    }
-    for seed in 0..HISTORIES {
-        report.add(format!("generated history {seed}"), generated::run(seed, &mut make()));
+    for (name, verdict) in runs(make) {
+        report.add(name, verdict);
     }
     report
+}
+
+/// The same one by one, for those who want to know only whether anything is broken.
+pub fn runs<S: Subject>(make: impl Fn() -> S) -> impl Iterator<Item = (String, Verdict)> {
+    let histories = SCENARIOS.len()..SCENARIOS.len() + HISTORIES;
+    (0..histories.end).map(move |run| match SCENARIOS.get(run) {
+        Some(scenario) => (scenario.name.to_owned(), scenario.run(&mut make())),
+        None => {
+            let seed = (run - histories.start) as u64;
+            (format!("generated history {seed}"), generated::run(seed, &mut make()))
+        }
+    })
 }

@@ -3,7 +3,7 @@
 mod broken;
 
 use broken::{Broken, Defect};
-use tollgate_sim::conformance::{Reference, run_all};
+use tollgate_sim::conformance::{Reference, Verdict, run_all, runs};
 
 #[test]
 fn the_reference_conforms() {
@@ -14,7 +14,7 @@ fn the_reference_conforms() {
 #[test]
 fn a_store_with_a_defect_does_not_conform() {
     for defect in Defect::ALL {
-        let report = run_all(|| Broken::new(*defect));
-        assert!(!report.conforms(), "{defect:?} went unnoticed");
+        let broken = runs(|| Broken::new(*defect)).find(|(_, verdict)| matches!(verdict, Verdict::Broken(_)));
+        assert!(broken.is_some(), "{defect:?} went unnoticed");
     }
 }

@@ -13,6 +13,7 @@ use tollgate_core::{Moment, Span};
 use super::limits::Limits;
 use super::{Letter, TICK_NANOS, World, ask, at};
 use crate::AcquireError;
+use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, Store, When};
 use crate::waiting::{Place, Queues, Terms, Turn};
 
@@ -81,7 +82,7 @@ impl Room {
     /// Tokens charged since the start, when all is done.
     pub fn spent(&self) -> u64 {
         let (slot, tag) = self.store.table.find(self.ask().id).expect("it is never full");
-        let level = self.store.meters.ruler.reading(at(START));
+        let level = self.store.meters.ruler(self.ask().limit).reading(at(START));
         level.balance(slot.mark(tag).expect("nobody holds it")).unsigned_abs() / 1_000_000
     }
 

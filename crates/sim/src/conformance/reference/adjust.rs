@@ -23,13 +23,13 @@ impl Reference {
         &mut self,
         charge: &Charge,
         now: Moment,
-        alter: impl FnOnce(&dyn Law, &mut State),
+        by: impl FnOnce(&dyn Law, &mut State),
     ) -> Given {
         let id = self.id_of(charge);
         let under = self.tier_of(&id, charge.rule);
         let (law, mut state) = (self.law(under), self.state(&id, under, now));
         let before = law.balance(&state, now);
-        alter(law, &mut state);
+        by(law, &mut state);
         let after = law.balance(&state, now);
         if self.buckets.contains_key(&id) {
             self.buckets.insert(id, Bucket { under, state });
