@@ -8,7 +8,7 @@ use tollgate::{
 /// The mark of a quota that was spent to the last token is, a window later, that of a full bucket.
 #[test]
 fn a_newcomer_in_the_place_of_one_who_spent_its_quota_has_all_of_its_own() {
-    let clock = Clock::manual(Moment::from_nanos(0));
+    let clock = Clock::manual(Moment::from_nanos(30_000_000_000));
     let window = FixedWindow::new(Burst::tokens(5), Window::MINUTE).unwrap();
     let limiter = Limiter::builder()
         .keys_max(1)
@@ -18,7 +18,9 @@ fn a_newcomer_in_the_place_of_one_who_spent_its_quota_has_all_of_its_own() {
         .unwrap();
     for round in 0..20_u64 {
         for client in 0..100 {
-            let verdict = limiter.check_n(round * 1_000 + client, Cost::tokens(5));
+            // Over several buckets, which move in before they are charged.
+            let charge = limiter.default_rule().charge_n(round * 1_000 + client, Cost::tokens(5));
+            let verdict = limiter.check_all(&[charge]);
             assert!(
                 verdict.is_admitted() || matches!(verdict, Verdict::Deny { cause: Cause::Crowded, .. }),
                 "{verdict}"
