@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use tollgate::{
-    Algorithm, Burst, Concurrency, Cost, FixedWindow, LeakyBucket, Limiter, Priority, Rate, Rule, Shares,
-    SlidingCounter, SlidingLog, Span, Window,
+    Algorithm, Burst, COUNTER_TOKENS_MAX, Concurrency, Cost, FixedWindow, LeakyBucket, Limiter, Priority,
+    Rate, Rule, Shares, SlidingCounter, SlidingLog, Span, Window,
 };
 
 use super::quota::Quota;
@@ -79,7 +79,9 @@ impl Deed {
                 LeakyBucket::new(Rate::new(1, Span::from_secs(150)), quota).map(Algorithm::from)
             }
             Deed::FixedWindow => FixedWindow::new(quota, Window::YEAR).map(Algorithm::from),
-            Deed::SlidingCounter => SlidingCounter::new(quota, TIMEOUT).map(Algorithm::from),
+            Deed::SlidingCounter => {
+                SlidingCounter::new(Burst::tokens(COUNTER_TOKENS_MAX), TIMEOUT).map(Algorithm::from)
+            }
             Deed::SlidingLog => SlidingLog::new(quota, LIFETIME).map(Algorithm::from),
             Deed::EnterLeave => Concurrency::new(10, TIMEOUT).map(Algorithm::from),
             _ => Ok(limit_of(Quota::MANY_KEYS).into()),

@@ -70,7 +70,7 @@ pub use meter::Meter;
 pub use rate::Rate;
 pub use reading::Reading;
 pub use ruler::{Ruler, Start};
-pub use sliding_counter::{CounterReading, SlidingCounter};
+pub use sliding_counter::{COUNTER_TOKENS_MAX, CounterReading, SlidingCounter};
 pub use sliding_log::{LOG_ENTRIES_MAX, Log, SlidingLog};
 pub use stamped::{Stamped, StampedDecision, decide_stamped};
 pub use time::{Moment, Span};

@@ -168,6 +168,8 @@ pub enum LimitError {
     RateTooFine(Rate),
     /// More than 146 years from empty to full.
     TooLongToFull(Rate, Burst),
+    /// More than a sliding counter can count.
+    QuotaTooLarge(Tokens),
     /// A sliding window of no length.
     ZeroWindow,
     /// A sliding window above 146 years.
@@ -208,6 +210,12 @@ impl fmt::Display for LimitError {
             Self::TooLongToFull(rate, burst) => write!(
                 f,
                 "`burst` is {burst} tokens, which take more than 146 years to refill at {rate}; use a smaller burst or a higher rate"
+            ),
+            Self::QuotaTooLarge(quota) => write!(
+                f,
+                "`quota` is {quota} tokens; a sliding counter counts to {}, so count in larger units, or use a token bucket or \
+                 a sliding log",
+                crate::COUNTER_TOKENS_MAX
             ),
             Self::ZeroWindow => write!(f, "`window` is 0; use 1 ns or more"),
             Self::WindowTooLong(window) => write!(f, "`window` is {window}; use at most 146 years"),

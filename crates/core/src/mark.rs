@@ -113,11 +113,18 @@ impl Level {
         let (balance, keep) = (self.balance(mark), demand.keep.as_micros());
         let need = if demand.need() > least { demand.need() } else { least };
         if balance < 0 || balance.cast_unsigned() < need {
-            return demand.short_of(need, balance);
+            return match demand.short_of(need, balance) {
+                // What is held is of no use to anyone before there is the least.
+                Spend::Short { missing, .. } if balance < least.cast_signed() => {
+                    Spend::Short { missing, held: Tokens::ZERO }
+                }
+                short => short,
+            };
         }
         let left = balance.cast_unsigned() - demand.cost.as_micros();
         let mark = Mark::from_word(self.minted.wrapping_sub(left));
-        Spend::Paid { mark, remaining: Tokens::from_micros(left - keep) }
+        let usable = if left < least { 0 } else { left - keep };
+        Spend::Paid { mark, remaining: Tokens::from_micros(usable) }
     }
 
     /// The mark after `micros` are given (negative: taken, into debt if need be). Never fuller than full; a debt saturates at

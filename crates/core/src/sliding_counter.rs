@@ -13,6 +13,7 @@
 //! as it was left: emptier than it is, never fuller. A word may be read by a clock up to one window behind its writer's; one
 //! further behind takes it for an old one, and the bucket for full.
 
+use crate::tokens::MICROS_PER_TOKEN;
 use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
 
 /// Bits of a count in the word: this window's lowest, then the one before's, then the window's number, then a version.
@@ -23,8 +24,12 @@ const NUMBERS: u64 = (1 << 16) - 1;
 const NUMBER_SHIFT: u32 = 2 * COUNT_BITS;
 /// Above the number, four bits that tell a new owner's word from the former's.
 const VERSION_SHIFT: u32 = NUMBER_SHIFT + 16;
-/// Counts that the quota is at most, when it is declared: it may be raised sixteenfold later.
+/// Counts that the quota is at most when it is declared, if they are parts of a token: it may be raised sixteenfold later.
 const QUOTA_COUNT_MAX: u64 = COUNT_MAX / 16;
+/// Largest quota of a sliding counter, in tokens, so that each can be counted, and as many again in debt.
+pub const COUNTER_TOKENS_MAX: u64 = COUNT_MAX / 2;
+/// One step for quotas of a token and more, unless they have too many: a hundredth of a token.
+const STEP_MICROS: u64 = MICROS_PER_TOKEN / 100;
 /// Longest window: 2^62 ns, 146 years, as long as the slowest bucket takes to fill.
 pub(crate) const WINDOW_NANOS_MAX: u64 = 1 << 62;
 
@@ -69,22 +74,22 @@ struct Counts {
 }
 
 impl SlidingCounter {
-    /// A quota of at most 10^12 tokens per window. Costs are counted in steps of a power of ten of micro-tokens, fine enough that
-    /// the quota has more than 26,000 of them (or each is one micro-token), and rounded up; the quota is rounded down.
+    /// A quota of at most [`COUNTER_TOKENS_MAX`] tokens per window. Costs are counted in steps, and rounded up; the quota is
+    /// rounded down. A step is a hundredth of a token; a tenth for quotas above 2,621 tokens, a whole one above 26,214; and a
+    /// millionth or a hundred-thousandth for quotas below one token.
     pub const fn new(quota: Burst, window: Span) -> Result<SlidingCounter, LimitError> {
         let quota = match crate::limit::sound_burst(quota) {
             Ok(quota) => quota,
             Err(error) => return Err(error),
         };
+        if quota / MICROS_PER_TOKEN > COUNTER_TOKENS_MAX {
+            return Err(LimitError::QuotaTooLarge(Tokens::from_micros(quota)));
+        }
         let window = match sound_window(window) {
             Ok(window) => window,
             Err(error) => return Err(error),
         };
-        let mut quantum = 1;
-        while quota / quantum > QUOTA_COUNT_MAX {
-            quantum *= 10;
-        }
-        Ok(SlidingCounter { quota, window, quantum })
+        Ok(SlidingCounter { quota, window, quantum: step_of(quota) })
     }
 
     /// What one window admits.
@@ -121,6 +126,15 @@ impl SlidingCounter {
             && stretched.quota_count() > 0;
         if fits { Some(stretched) } else { None }
     }
+}
+
+/// Micro-tokens of one step of a quota.
+const fn step_of(quota: u64) -> u64 {
+    let mut step = if quota < MICROS_PER_TOKEN { 1 } else { STEP_MICROS };
+    while quota / step > QUOTA_COUNT_MAX && step < MICROS_PER_TOKEN {
+        step *= 10;
+    }
+    step
 }
 
 /// Nanoseconds of a window that can be kept.

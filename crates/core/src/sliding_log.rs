@@ -97,15 +97,15 @@ impl Log {
         before - self.entries.len()
     }
 
-    /// What is left of the quota, in micro-tokens, of a log that has forgotten what no longer counts; negative is debt.
-    pub fn balance(&self, limit: &SlidingLog) -> i64 {
-        let used = u64::try_from(self.used).unwrap_or(u64::MAX);
+    /// What is left of the quota at `now`, in micro-tokens; negative is debt.
+    pub fn balance(&self, limit: &SlidingLog, now: Moment) -> i64 {
+        let used = u64::try_from(self.used - self.expired(limit, now)).unwrap_or(u64::MAX);
         limit.quota.cast_signed().saturating_sub_unsigned(used)
     }
 
-    /// Whether the bucket could pay, and what would be left. Changes nothing.
-    pub fn peek(&self, limit: &SlidingLog, demand: Demand) -> Result<Tokens, Spend> {
-        let balance = self.balance(limit);
+    /// Whether the bucket could pay at `now`, and what would be left. Changes nothing.
+    pub fn peek(&self, limit: &SlidingLog, demand: Demand, now: Moment) -> Result<Tokens, Spend> {
+        let balance = self.balance(limit, now);
         if demand.is_met_by(balance) {
             Ok(Tokens::from_micros(balance.cast_unsigned() - demand.need()))
         } else {
@@ -171,6 +171,12 @@ impl Log {
     /// When a charge at `now` counts as made: not before one that was made by a faster clock.
     pub fn stamp(&self, now: Moment) -> Moment {
         self.entries.back().map_or(now, |youngest| youngest.at.max(now))
+    }
+
+    /// Micro-tokens of entries that no longer count, but have not been forgotten yet.
+    fn expired(&self, limit: &SlidingLog, now: Moment) -> u128 {
+        let expired = self.entries.iter().take_while(|entry| now.since(entry.at) >= limit.window());
+        expired.map(|entry| u128::from(entry.micros)).sum()
     }
 
     /// How long after `now` the bucket can pay, if nobody else spends.

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 use tollgate_core::{
-    Algorithm, Burst, Concurrency, Cost, Demand, FixedWindow, LeakyBucket, Limit, Log, Mark, Moment, Rate,
-    Ruler, SlidingCounter, SlidingLog, Span, Spend, Start, Tokens, Window,
+    Algorithm, Burst, COUNTER_TOKENS_MAX, Concurrency, Cost, Demand, FixedWindow, LeakyBucket, Limit, Log,
+    Mark, Moment, Rate, Ruler, SlidingCounter, SlidingLog, Span, Spend, Start, Tokens, Window,
 };
 use tollgate_sim::seeds::{any_magnitude, for_each_seed};
 
@@ -47,11 +47,11 @@ fn a_share_to_keep_beyond_every_burst_admits_nobody() {
 
 #[test]
 fn what_cannot_be_met_once_rounded_up_is_never_admitted() {
-    // 1,048,577 micro-tokens are counted in tens: 104,857 of them.
+    // 1,048,577 micro-tokens are counted in hundredths of a token: 104 of them.
     let counter = ruler(SlidingCounter::new(Burst::micros(1_048_577), Span::from_secs(1)).unwrap());
-    assert_eq!(counter.full(), Tokens::from_micros(1_048_570));
+    assert_eq!(counter.full(), Tokens::from_micros(1_040_000));
     assert!(counter.never_admits(Demand::of(Cost::micros(1_048_577))));
-    assert!(!counter.never_admits(Demand::of(Cost::micros(1_048_570))));
+    assert!(!counter.never_admits(Demand::of(Cost::micros(1_040_000))));
     // One and a half places are two, and half a place to keep is one.
     let places = ruler(Concurrency::new(2, Span::from_secs(1)).unwrap());
     let demand = Demand { cost: Cost::micros(1_500_000), keep: Tokens::from_micros(500_000) };
@@ -61,7 +61,7 @@ fn what_cannot_be_met_once_rounded_up_is_never_admitted() {
 
 #[test]
 fn the_debt_of_the_largest_sliding_counter_saturates() {
-    let counter = ruler(SlidingCounter::new(Burst::tokens(1_000_000_000_000), Span::from_secs(1)).unwrap());
+    let counter = ruler(SlidingCounter::new(Burst::tokens(COUNTER_TOKENS_MAX), Span::from_secs(1)).unwrap());
     let mut mark = counter.reading(NOW).full_mark();
     for window in 0..3 {
         let reading = counter.reading(NOW + Span::from_secs(window));
@@ -77,7 +77,7 @@ fn a_log_counts_a_charge_until_the_end_of_time() {
     let (mut log, end) = (Log::default(), Moment::from_nanos(u64::MAX));
     log.charge(10, end - Span::from_nanos(5));
     assert_eq!(log.forget(&limit, end), 0);
-    assert_eq!(log.balance(&limit), 0);
+    assert_eq!(log.balance(&limit, end), 0);
 }
 
 #[test]
@@ -86,9 +86,11 @@ fn a_log_forgets_a_debt_beyond_all_words_and_nothing_else_with_it() {
     let mut log = Log::default();
     log.charge(u64::MAX, NOW);
     log.charge(7, NOW + Span::from_nanos(1));
-    assert_eq!(log.balance(&limit), i64::MIN);
-    log.forget(&limit, NOW + Span::from_nanos(100));
-    assert_eq!(log.balance(&limit), 3);
+    let later = NOW + Span::from_nanos(100);
+    assert_eq!(log.balance(&limit, NOW), i64::MIN);
+    assert_eq!(log.balance(&limit, later), 3);
+    log.forget(&limit, later);
+    assert_eq!(log.balance(&limit, later), 3);
 }
 
 #[test]

@@ -218,9 +218,9 @@ pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
 pub use stats::Stats;
 pub use tollgate_core::{
-    Algorithm, BucketSet, Burst, CHARGES_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow, FloatError,
-    FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate, SlidingCounter,
-    SlidingLog, Span, Tokens, Window, WindowError,
+    Algorithm, BucketSet, Burst, CHARGES_MAX, COUNTER_TOKENS_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow,
+    FloatError, FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate,
+    SlidingCounter, SlidingLog, Span, Tokens, Window, WindowError,
 };
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

@@ -18,7 +18,7 @@ pub(crate) fn any_algorithm(rng: &mut Rng) -> Algorithm {
         1 if rng.bool() => any_leaky(rng).max_wait(length).into(),
         1 => any_leaky(rng).into(),
         2 => FixedWindow::new(any_quota(rng), any_window(rng)).unwrap().into(),
-        3 => SlidingCounter::new(any_quota(rng), length).unwrap().into(),
+        3 => SlidingCounter::new(any_counter_quota(rng), length).unwrap().into(),
         4 => SlidingLog::new(any_quota(rng), length).unwrap().into(),
         _ => any_concurrency(rng).into(),
     }
@@ -57,6 +57,16 @@ pub(crate) fn any_quota(rng: &mut Rng) -> Burst {
         0 => Burst::tokens(any_magnitude(rng, QUOTA_MICROS_MAX / 1_000_000)),
         1 => Burst::tokens(any_magnitude(rng, 20)),
         _ => Burst::micros(any_magnitude(rng, QUOTA_MICROS_MAX)),
+    }
+}
+
+/// A quota that a sliding counter can count.
+pub(crate) fn any_counter_quota(rng: &mut Rng) -> Burst {
+    let tokens = tollgate_core::COUNTER_TOKENS_MAX;
+    match rng.u8(0..3) {
+        0 => Burst::tokens(any_magnitude(rng, tokens)),
+        1 => Burst::tokens(any_magnitude(rng, 20)),
+        _ => Burst::micros(any_magnitude(rng, tokens * 1_000_000)),
     }
 }
 

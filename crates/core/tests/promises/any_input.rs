@@ -112,10 +112,10 @@ pub(crate) fn logs_answer_anything(seeds: Range<u64>) {
             judge_log(&log, &limit, &mut exact, any_wild_demand(rng), now);
             let micros = any_word(rng);
             if rng.u8(0..4) == 0 {
-                let before = log.balance(&limit);
+                let before = log.balance(&limit, now);
                 let given =
                     if rng.bool() { log.give_back(micros).0 } else { log.give_back_of(now, micros).0 };
-                assert!(given <= micros && log.balance(&limit) >= before);
+                assert!(given <= micros && log.balance(&limit, now) >= before);
                 exact = log.charges().collect();
             } else {
                 log.charge(micros, now);
@@ -130,9 +130,9 @@ fn judge_log(log: &Log, limit: &SlidingLog, exact: &mut Vec<(Moment, u64)>, dema
     exact.retain(|(at, _)| now.since(*at) < limit.window());
     let used: u128 = exact.iter().map(|(_, micros)| u128::from(*micros)).sum();
     let left = i128::from(limit.quota().as_micros()) - used.cast_signed();
-    assert!(i128::from(log.balance(limit)) == left.max(i128::from(i64::MIN)), "{left} left");
+    assert!(i128::from(log.balance(limit, now)) == left.max(i128::from(i64::MIN)), "{left} left");
     let _ = log.wait(limit, demand, now);
-    match log.peek(limit, demand) {
+    match log.peek(limit, demand, now) {
         Ok(_) => assert!(i128::from(demand.need()) <= left),
         Err(Spend::Short { missing, .. }) => assert!(missing > 0),
         Err(Spend::Paid { .. }) => panic!("a refusal that paid"),

@@ -79,7 +79,10 @@ pub(crate) fn adjusting_mints_nothing(seeds: Range<u64>) {
 /// Debts are remembered up to at least so many micro-tokens.
 fn deepest_debt(bucket: &Bucket) -> i64 {
     match bucket.ruler.algorithm() {
-        Algorithm::SlidingCounter(_) => bucket.full().cast_signed().saturating_mul(15),
+        Algorithm::SlidingCounter(counter) => {
+            let step = tollgate_sim::models::CounterModel::step_of(counter.quota().as_micros());
+            (((1 << 22) - 1 - bucket.full() / step) * step).cast_signed()
+        }
         // But for the word that is no mark.
         _ => 500_000_000_000_000_000 - 1,
     }

@@ -33,13 +33,17 @@ pub(crate) fn drains_evenly(seeds: Range<u64>) {
             now = now + any_pause(rng, &limit);
             let demand = any_demand(rng, bucket.full());
             let queued = queued_beside_the_model(&bucket, &model, now);
-            let need = demand.need().max(must_be_free(longest, &limit));
+            let least = must_be_free(longest, &limit);
+            let need = demand.need().max(least);
             match bucket.check(demand, now) {
                 Answer::Admit { remaining, delay } => {
                     judge_delay(delay, &model, now);
                     assert!(longest.is_none_or(|longest| delay <= longest), "{delay} above {longest:?}");
                     assert!(queued + need <= bucket.full(), "the queue is never longer than it may be");
-                    assert_eq!(remaining, bucket.full() - queued - demand.need());
+                    // What is left is of use to others only if it is the least that must be free.
+                    let left = bucket.full() - queued - demand.cost.as_micros();
+                    let usable = if left < least { 0 } else { left - demand.keep.as_micros() };
+                    assert_eq!(remaining, usable);
                     let departure = now + delay;
                     assert!(departures.last().is_none_or(|(last, _)| *last <= departure), "in order");
                     departures.push((departure, demand.cost.as_micros()));
@@ -48,7 +52,9 @@ pub(crate) fn drains_evenly(seeds: Range<u64>) {
                 Answer::Deny { missing, held, wait } => {
                     assert!(queued + need > bucket.full(), "denied although there was room");
                     assert_eq!(missing, queued + need - bucket.full());
-                    assert_eq!(held, (bucket.full() - queued).saturating_sub(demand.keep.as_micros()));
+                    let free = bucket.full() - queued;
+                    let usable = if free < least { 0 } else { free.saturating_sub(demand.keep.as_micros()) };
+                    assert_eq!(held, usable);
                     bucket.judge_wait(demand, wait, now);
                     let exact = model.wait_until_at_most(bucket.full() - need, now);
                     let ours = u128::from(wait.as_nanos());

@@ -138,7 +138,7 @@ fn any_successor(rng: &mut Rng, ruler: &Ruler) -> Algorithm {
     use tollgate_core::{Burst, Concurrency, PLACES_MAX, SlidingCounter, SlidingLog};
     match ruler.algorithm() {
         Algorithm::SlidingCounter(counter) => {
-            let most = counter.quota().as_micros().saturating_mul(16).min(1_000_000_000_000_000_000);
+            let most = (counter.quota().as_micros() * 16).min(tollgate_core::COUNTER_TOKENS_MAX * 1_000_000);
             SlidingCounter::new(Burst::micros(any_magnitude(rng, most)), counter.window()).unwrap().into()
         }
         Algorithm::SlidingLog(log) => {

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use tollgate_core::{Burst, Demand, Mark, Moment, Ruler, SlidingCounter, Span, Start};
+use tollgate_core::{Burst, COUNTER_TOKENS_MAX, Demand, Mark, Moment, Ruler, SlidingCounter, Span, Start};
 use tollgate_sim::models::CounterModel;
 use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
 
-use super::any_algorithm::{any_demand, any_quota, any_start};
+use super::any_algorithm::{any_counter_quota, any_demand, any_start};
 use super::bucket::{Answer, Bucket};
 
 /// Steps of one case.
@@ -73,7 +73,7 @@ pub(crate) fn words_of_neighbouring_windows_give_nothing(seeds: Range<u64>) {
 
 impl Beside {
     fn any(rng: &mut Rng) -> Beside {
-        let (quota, window) = (any_quota(rng), Span::from_nanos(any_magnitude(rng, 1 << 62)));
+        let (quota, window) = (any_counter_quota(rng), Span::from_nanos(any_magnitude(rng, 1 << 62)));
         let start = Start { now: Moment::from_nanos(rng.u64(..) >> 3), ..any_start(rng) };
         let counter = SlidingCounter::new(quota, window).unwrap();
         let quota = u64::try_from(quota.as_micros()).unwrap();
@@ -127,7 +127,7 @@ impl Beside {
         if rng.bool() {
             self.bucket.adjust(micros.cast_signed(), self.now);
             self.model.charge(-(micros / self.step).cast_signed(), self.now);
-        } else if self.used() < 8 * u128::from(self.quota / self.step) {
+        } else if self.used() < 2 * u128::from(self.quota / self.step) {
             self.bucket.adjust(-micros.cast_signed(), self.now);
             self.model.charge(micros.div_ceil(self.step).cast_signed(), self.now);
         }
@@ -135,7 +135,7 @@ impl Beside {
 
     /// To at most eight times the quota that there was, and back: what was used stays used.
     fn change_quota(&mut self, rng: &mut Rng) {
-        let quota = any_magnitude(rng, self.quota.saturating_mul(8).min(1_000_000_000_000_000_000));
+        let quota = any_magnitude(rng, (8 * self.quota).min(COUNTER_TOKENS_MAX * 1_000_000));
         let counter = SlidingCounter::new(Burst::micros(quota), self.window).unwrap();
         let used = self.used();
         match self.bucket.ruler.change(counter.into(), self.now) {

@@ -27,7 +27,10 @@ pub(crate) fn follows_the_list(seeds: Range<u64>) {
             log.forget(&limit, now);
             model.forget(now);
             let quota = limit.quota().as_micros();
-            assert_eq!(i128::from(log.balance(&limit)), i128::from(quota) - model.used(now).cast_signed());
+            assert_eq!(
+                i128::from(log.balance(&limit, now)),
+                i128::from(quota) - model.used(now).cast_signed()
+            );
             match rng.u8(0..12) {
                 0 => {
                     let micros = any_magnitude(rng, quota);
@@ -72,7 +75,7 @@ fn check(
     if need > quota {
         return;
     }
-    match log.peek(limit, demand) {
+    match log.peek(limit, demand, now) {
         Ok(remaining) => {
             assert_eq!(u128::from(remaining.as_micros()) + need + used, quota);
             log.charge(demand.cost.as_micros(), now);
@@ -87,7 +90,7 @@ fn check(
             let admits = |later| {
                 let mut log = log.clone();
                 log.forget(limit, later);
-                log.peek(limit, demand).is_ok()
+                log.peek(limit, demand, now).is_ok()
             };
             assert!(admits(now + wait) && !admits(now + wait - Span::from_nanos(1)));
         }
@@ -124,17 +127,17 @@ pub(crate) fn merging_never_admits_more(seeds: Range<u64>) {
                 exact -= micros;
             }
             let micros = rng.u64(1..=5);
-            if log.peek(&limit, Demand::of(tollgate_core::Cost::micros(micros))).is_ok() {
+            if log.peek(&limit, Demand::of(tollgate_core::Cost::micros(micros)), now).is_ok() {
                 log.charge(micros, now);
                 charges.push_back((now, micros));
                 exact += micros;
             }
-            let left = log.balance(&limit);
+            let left = log.balance(&limit, now);
             assert!(left >= 0 && left <= 1_000_000 - exact.cast_signed(), "{left} left, {exact} charged");
             assert!(log.entries() <= tollgate_core::LOG_ENTRIES_MAX);
         }
         assert!(!log.charges().any(|(at, _)| now.since(at) >= window));
         log.forget(&limit, now + window);
-        assert_eq!(log.balance(&limit), 1_000_000, "all of it is back after a window");
+        assert_eq!(log.balance(&limit, now), 1_000_000, "all of it is back after a window");
     });
 }

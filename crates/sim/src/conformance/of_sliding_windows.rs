@@ -54,13 +54,13 @@ pub(super) fn a_sliding_counter_fades_evenly(stage: &mut Stage<'_>) -> Played {
 
 /// A sliding counter counts in steps; costs are rounded up to them, and what then never fits is told so.
 pub(super) fn a_sliding_counter_rounds_costs_up(stage: &mut Stage<'_>) -> Played {
-    // 1.5 million and a half tokens are 150,000 steps of ten tokens.
+    // 1.5 million tokens and a half are 1.5 million steps of one.
     let quota = Burst::micros(1_500_000_500_000);
     let rule = stage.rule("api", sound(SlidingCounter::new(quota, Span::from_secs(10))));
     stage.expect(&charge(rule, "a", Cost::micros(1_500_000_500_000)), never(&[0]))?;
-    stage.expect(&charge(rule, "a", Cost::micros(1)), admit(1_499_990_000_000))?;
-    stage.expect_balance(&charge(rule, "a", Cost::ONE), 1_499_990_000_000)?;
-    stage.expect(&charge(rule, "a", Cost::tokens(11)), admit(1_499_970_000_000))?;
+    stage.expect(&charge(rule, "a", Cost::micros(1)), admit(1_499_999_000_000))?;
+    stage.expect_balance(&charge(rule, "a", Cost::ONE), 1_499_999_000_000)?;
+    stage.expect(&charge(rule, "a", Cost::micros(1_100_000)), admit(1_499_997_000_000))?;
     stage.expect_balance(&charge(rule, "b", Cost::ONE), 1_500_000_000_000)
 }
 

@@ -184,12 +184,14 @@ impl Reference {
         let (mut left, mut held, mut denied) = (i128::MAX, i128::MAX, BucketSet::EMPTY);
         for Part { id, under, demand, members } in parts {
             let (law, state) = (self.law(*under), self.state(id, *under, now));
-            let free = law.balance(&state, now) - law.weight(demand.keep);
+            let balance = law.balance(&state, now);
+            // What is there is of use only where it is the least that must be.
+            let usable = |held: i128| if held < law.least() { 0 } else { held - law.weight(demand.keep) };
             if law.admits(&state, *demand, now) {
-                left = left.min(free - law.weight(demand.cost));
+                left = left.min(usable(balance - law.weight(demand.cost)));
                 delay = delay.max(law.delay(&state, now));
             } else {
-                held = held.min(free);
+                held = held.min(usable(balance));
                 wait = wait.max(law.wait(&state, *demand, now));
                 denied = denied.union(*members);
             }

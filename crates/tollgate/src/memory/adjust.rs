@@ -61,7 +61,7 @@ impl<M: MeterSource> Store<M> {
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             let now = when.moment();
             return self.adjust_log(ask, &limit, now, |log| {
-                log.charge(part(log.balance(&limit)), now);
+                log.charge(part(log.balance(&limit, now)), now);
             });
         }
         self.rewrite(ask, when, |reading, mark| {
@@ -117,9 +117,9 @@ impl<M: MeterSource> Store<M> {
         change: impl FnOnce(&mut Log),
     ) -> Adjusted {
         self.logs.with(ask.id, ask.limit, limit, now, |log| {
-            let before = log.balance(limit);
+            let before = log.balance(limit, now);
             change(log);
-            Adjusted { before, after: log.balance(limit) }
+            Adjusted { before, after: log.balance(limit, now) }
         })
     }
 

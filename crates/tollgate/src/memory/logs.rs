@@ -93,12 +93,12 @@ impl Logs {
     pub(crate) fn peek(&self, ask: &Ask, limit: &SlidingLog, now: Moment) -> Verdict {
         let Ask { id, limit: limit_id, demand } = *ask;
         let ask = LogAsk { id, limit: *limit, limit_id, demand, members: BucketSet::FIRST };
-        let mut locked = self.lock([ask]);
-        let answer = locked.peek(now).next();
-        match answer.map(|answer| answer.answer) {
-            Some(Ok(remaining)) => Verdict::Admit { remaining, delay: Span::ZERO },
-            Some(Err(refusal)) => refusal.verdict(),
-            None => Verdict::Never { denied: BucketSet::FIRST },
+        let shard = self.shard(shard_of(id));
+        let is_full = || self.entries() >= self.entries_max;
+        match shard.look(&ask, now) {
+            Ok(_) if is_full() => LogRefusal::Crowded { wait: shard.time_to_room(&ask, now) }.verdict(),
+            Ok(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
+            Err(refusal) => refusal.verdict(),
         }
     }
 
@@ -152,7 +152,8 @@ impl Logs {
         let of_shard = |number| {
             let mut shard = self.shard(number);
             shard.sweep(self, now, usize::MAX);
-            let live = |(id, kept): (&BucketId, &Kept)| (*id, kept.limit_id, kept.log.balance(&kept.limit));
+            let live =
+                |(id, kept): (&BucketId, &Kept)| (*id, kept.limit_id, kept.log.balance(&kept.limit, now));
             shard.logs.iter().map(live).collect::<Vec<_>>()
         };
         (0..SHARDS).flat_map(of_shard).collect()
@@ -212,41 +213,46 @@ impl LogRefusal {
 }
 
 impl Shard {
-    fn peek(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Result<Tokens, LogRefusal> {
+    /// What the log says to an ask, with no regard to room. Changes nothing.
+    fn look(&self, ask: &LogAsk, now: Moment) -> Result<Tokens, LogRefusal> {
         if ask.demand.need() > ask.limit.quota().as_micros() {
             return Err(LogRefusal::Never);
         }
-        self.sweep(logs, now, SWEPT_MAX);
         let empty = Log::default();
-        let log = match self.logs.get_mut(&ask.id) {
-            Some(kept) => {
-                logs.entries.fetch_sub(kept.log.forget(&ask.limit, now), Ordering::Relaxed);
-                &kept.log
-            }
-            None => &empty,
-        };
-        let remaining = log.peek(&ask.limit, ask.demand).map_err(|short| LogRefusal::Short {
+        let log = self.logs.get(&ask.id).map_or(&empty, |kept| &kept.log);
+        log.peek(&ask.limit, ask.demand, now).map_err(|short| LogRefusal::Short {
             wait: log.wait(&ask.limit, ask.demand, now),
             held: if let Spend::Short { held, .. } = short { held } else { Tokens::ZERO },
-        })?;
+        })
+    }
+
+    /// What the log says to an ask, and whether there is room for another entry. Makes some if need be and if it can.
+    fn peek(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Result<Tokens, LogRefusal> {
+        let remaining = self.look(ask, now)?;
         if logs.entries() >= logs.entries_max {
             self.sweep(logs, now, usize::MAX);
             logs.sweep_others(now);
             if logs.entries() >= logs.entries_max {
-                let soonest = self.due.peek().map_or(ask.limit.window(), |Reverse((at, _))| at.since(now));
-                return Err(LogRefusal::Crowded { wait: soonest });
+                return Err(LogRefusal::Crowded { wait: self.time_to_room(ask, now) });
             }
         }
         Ok(remaining)
+    }
+
+    /// When there may be room for another entry: when the next log of this shard will be empty, or a new one would.
+    fn time_to_room(&self, ask: &LogAsk, now: Moment) -> Span {
+        self.due.peek().map_or(ask.limit.window(), |Reverse((at, _))| at.since(now))
     }
 
     /// When the charge counts as made.
     fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Moment {
         let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id));
         (kept.limit, kept.limit_id) = (ask.limit, ask.limit_id);
+        logs.entries.fetch_sub(kept.log.forget(&ask.limit, now), Ordering::Relaxed);
         let at = kept.log.stamp(now);
         logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), at), Ordering::Relaxed);
         self.note_due(ask.id);
+        self.sweep(logs, now, SWEPT_MAX);
         at
     }
 

@@ -3,11 +3,11 @@
 use tollgate_core::{Concurrency, Moment, SlidingCounter, SlidingLog};
 
 use super::law::{Law, Made, State};
+use crate::models::CounterModel;
 
 const MICROS_PER_PLACE: u64 = 1_000_000;
-/// Most steps of a counter's quota when it is declared, and when it is changed.
-const STEPS_MAX: u64 = 262_143;
-const RAISED_STEPS_MAX: u64 = 4_194_303;
+/// Most steps of a counter's quota.
+const STEPS_MAX: u64 = 4_194_303;
 
 /// Every charge counts for one window, exactly.
 #[derive(Debug, Clone, Copy)]
@@ -71,10 +71,8 @@ pub(super) struct EstimatedWindow {
 
 impl EstimatedWindow {
     pub(super) fn new(counter: SlidingCounter, now: Moment) -> EstimatedWindow {
-        let (quota, mut step) = (counter.quota().as_micros(), 1);
-        while quota / step > STEPS_MAX {
-            step *= 10;
-        }
+        let quota = counter.quota().as_micros();
+        let step = CounterModel::step_of(quota);
         let window = i128::from(counter.window().as_nanos());
         EstimatedWindow { quota, window, step, birth: i128::from(now.as_nanos()) }
     }
@@ -82,7 +80,7 @@ impl EstimatedWindow {
     /// Another quota in the same steps of the same windows, if it has a sensible number of them.
     pub(super) fn change(&self, counter: SlidingCounter) -> Option<EstimatedWindow> {
         let quota = counter.quota().as_micros();
-        let fits = (1..=RAISED_STEPS_MAX).contains(&(quota / self.step));
+        let fits = (1..=STEPS_MAX).contains(&(quota / self.step));
         let same = i128::from(counter.window().as_nanos()) == self.window;
         (fits && same).then_some(EstimatedWindow { quota, ..*self })
     }
