@@ -164,12 +164,11 @@ pub fn run_all<S: Subject>(make: impl Fn() -> S) -> Report {
 
 /// The same one by one, for those who want to know only whether anything is broken.
 pub fn runs<S: Subject>(make: impl Fn() -> S) -> impl Iterator<Item = (String, Verdict)> {
-    let histories = SCENARIOS.len()..SCENARIOS.len() + HISTORIES;
-    (0..histories.end).map(move |run| match SCENARIOS.get(run) {
-        Some(scenario) => (scenario.name.to_owned(), scenario.run(&mut make())),
-        None => {
-            let seed = (run - histories.start) as u64;
-            (format!("generated history {seed}"), generated::run(seed, &mut make()))
+    (0..SCENARIOS.len() + HISTORIES).map(move |run| {
+        if let Some(scenario) = SCENARIOS.get(run) {
+            return (scenario.name.to_owned(), scenario.run(&mut make()));
         }
+        let seed = (run - SCENARIOS.len()) as u64;
+        (format!("generated history {seed}"), generated::run(seed, &mut make()))
     })
 }

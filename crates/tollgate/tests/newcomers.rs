@@ -1,5 +1,4 @@
 //! Whoever comes into a slot that was somebody else's starts with all of its own, under every algorithm.
-#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 use tollgate::{
     Burst, Cause, Clock, Cost, Crowding, FixedWindow, Limiter, Moment, SlidingCounter, Span, Verdict, Window,

@@ -1,5 +1,7 @@
 //! A store with one defect: what the suite must notice.
 
+mod defect;
+
 use std::collections::BTreeMap;
 
 use tollgate_core::{Algorithm, Cost, Moment, Span, Tokens};
@@ -7,6 +9,8 @@ use tollgate_sim::conformance::{
     Breadth, Charge, Fault, Given, Key, Left, Outcome, Reference, RuleId, SettleFault, Settled, Settlement,
     Subject, Ticket,
 };
+
+pub(crate) use defect::Defect;
 
 /// A store with one defect.
 pub(crate) struct Broken {
@@ -18,58 +22,6 @@ pub(crate) struct Broken {
     surplus: BTreeMap<(RuleId, Key), u64>,
     /// What was reserved.
     reserved: BTreeMap<Ticket, Vec<Charge>>,
-}
-
-macro_rules! defects {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What is wrong with a store.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Defect {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Defect {
-            /// All of them.
-            pub(crate) const ALL: &[Defect] = &[$(Defect::$name,)*];
-        }
-    };
-}
-
-defects! {
-    /// Several buckets are charged one after the other, also those before the one that denies.
-    ChargesBeforeADenial,
-    /// A denial is charged with a micro-token.
-    ChargesDenials,
-    /// The check is made a second late.
-    RunsLate,
-    /// Changes of a limit are ignored.
-    IgnoresChanges,
-    /// Every peek spends.
-    PeeksSpend,
-    /// A refund beyond full is kept for later.
-    RefundsOverfill,
-    /// A cancelled reservation gives back all that was charged.
-    CancelGivesAllBack,
-    /// A reservation can be cancelled as often as one likes.
-    SettlesTwice,
-    /// A reservation that has timed out is cancelled all the same.
-    SettlesTooLate,
-    /// An overrun is not charged.
-    ForgivesOverruns,
-    /// Places are never given back.
-    NeverFreesPlaces,
-    /// Places are given back whoever holds them by now.
-    FreesOthersPlaces,
-    /// Logs are charged though another bucket denied.
-    ChargesLogsOfDenials,
-    /// Priorities are ignored.
-    IgnoresPriorities,
-    /// Retries are charged.
-    IgnoresIdempotencyKeys,
-    /// Denials are remembered.
-    RemembersDenials,
-    /// Leaky buckets let everybody out at once.
-    NeverDelays,
 }
 
 impl Broken {

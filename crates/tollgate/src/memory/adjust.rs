@@ -148,9 +148,15 @@ impl<M: MeterSource> Store<M> {
             let ruler = self.meters.ruler(limit);
             let reading = ruler.reading(now);
             let inherits = self.crowding == Crowding::Inherit && ruler.is_inheritable();
+            let raises = |mark| reading.balance(next(&reading, mark)) > reading.balance(mark);
+            let is_gift = inherits && slot.mark(tag).map_or(true, raises);
             // Held until the mark is moved: nobody is displaced meanwhile.
-            let gates = inherits.then(|| self.gates.hold(ask.id.windows));
-            let most = gates.as_ref().and_then(|gates| self.gift_max(gates, ask, limit, slot, now));
+            let gates = is_gift.then(|| self.gates.hold(ask.id.windows));
+            let most = match &gates {
+                Some(gates) => self.gift_max(gates, ask, limit, slot, now),
+                // It was full, or something is taken: nothing is given now.
+                None => inherits.then_some(i64::MIN),
+            };
             let next = |mark| no_fuller(&reading, mark, next(&reading, mark), most);
             if let Some(adjusted) = move_mark(slot, tag, &reading, next) {
                 return adjusted;
