@@ -26,6 +26,7 @@ pub const RESERVATIONS_DEFAULT: usize = 100_000;
 pub struct Reservation {
     shared: Arc<Shared>,
     id: ReservationId,
+    verdict: Option<Verdict>,
 }
 
 /// What an open reservation has charged.
@@ -53,6 +54,12 @@ impl Reservation {
     /// The name to settle it by, from elsewhere.
     pub fn id(&self) -> ReservationId {
         self.id
+    }
+
+    /// What the check was told: [`Verdict::Admit`], with what was left and, for a leaky bucket, how long to wait. `None` of a
+    /// reservation that was found by its name.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict
     }
 
     /// Settles at the true cost, the same for every charge. Less than the estimate is given back; more becomes debt, which is
@@ -209,11 +216,11 @@ impl Limiter {
         }
         let receipts = outcome.receipts.into_iter().flatten().collect();
         claim.fill(Open { receipts, log_receipts: outcome.log_receipts, estimates }, now + timeout);
-        Ok(Reservation { shared, id })
+        Ok(Reservation { shared, id, verdict: Some(outcome.verdict) })
     }
 
     /// The reservation of this name, open or not: settling it will tell.
     pub fn reservation(&self, id: ReservationId) -> Reservation {
-        Reservation { shared: Arc::clone(&self.default.shared), id }
+        Reservation { shared: Arc::clone(&self.default.shared), id, verdict: None }
     }
 }

@@ -137,7 +137,7 @@ pub(super) fn a_settlement_gives_back_only_what_still_counts(stage: &mut Stage<'
     stage.expect_balance(&charge(log, "b", Cost::ONE), 20_000_000)?;
     // Charged in whole steps, rounded up; given back in whole steps, rounded down.
     stage.expect_cancelled(11, 5_000_000)?;
-    stage.expect_balance(&charge(counter, "b", Cost::ONE), 19_999_900)?;
+    stage.expect_balance(&charge(counter, "b", Cost::ONE), 19_990_000)?;
     stage.pass(Span::from_secs(12));
     stage.expect(&charge(log, "a", Cost::tokens(10)), admit(10_000_000))?;
     stage.expect_cancelled(0, 0)?;

@@ -185,8 +185,7 @@ impl Reference {
         for Part { id, under, demand, members } in parts {
             let (law, state) = (self.law(*under), self.state(id, *under, now));
             let balance = law.balance(&state, now);
-            // What is there is of use only where it is the least that must be.
-            let usable = |held: i128| if held < law.least() { 0 } else { held - law.weight(demand.keep) };
+            let usable = |held| law.usable(held, demand.keep);
             if law.admits(&state, *demand, now) {
                 left = left.min(usable(balance - law.weight(demand.cost)));
                 delay = delay.max(law.delay(&state, now));

@@ -165,6 +165,6 @@ impl Subject for Reference {
         }
         let state = self.state(&self.id_of(charge), charge.rule, now);
         let law = self.law(charge.rule);
-        Ok(tokens(law.balance(&state, now) - law.weight(self.keep(charge))))
+        Ok(tokens(law.usable(law.balance(&state, now), self.keep(charge))))
     }
 }

@@ -74,6 +74,11 @@ pub(super) trait Law {
         first(|span| self.admits(state, demand, now + span))
     }
 
+    /// What of a balance a check may take: all but what must be kept, but nothing where there is less than the least that must be.
+    fn usable(&self, balance: i128, keep: u64) -> i128 {
+        if balance < self.least() { 0 } else { balance - self.weight(keep) }
+    }
+
     /// Whether the bucket can pay.
     fn admits(&self, state: &State, demand: Demand, now: Moment) -> bool {
         let balance = self.balance(state, now);
