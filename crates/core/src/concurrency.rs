@@ -5,8 +5,8 @@
 //!    generation      this       the one before   the one before that    older
 //!    places         counted        counted            counted          free again        each lasts half the timeout
 //! ```
-//! A word knows its generation modulo 16,383. A bucket left alone for a multiple of so many looks, for up to four of them, as it
-//! was left: places that were lost seem taken again. A word may be read by a clock up to one generation behind its writer's; one
+//! A word knows its generation modulo 16,383. A bucket left alone for a multiple of so many looks, for up to 19 of them, as it
+//! was left: places that were lost seem taken again. A word may be read by a clock up to 16 generations behind its writer's; one
 //! further behind takes it for an old one, and all places for free.
 
 use crate::tokens::MICROS_PER_TOKEN;
@@ -18,6 +18,8 @@ const COUNT_MAX: u64 = (1 << COUNT_BITS) - 1;
 /// Generation numbers in the word are modulo this: never all ones, so the word is never [`Mark::RESERVED_WORD`].
 const NUMBERS: u64 = (1 << 14) - 1;
 const NUMBER_SHIFT: u32 = 3 * COUNT_BITS;
+/// How many generations behind its writer's clock a word may be read; one further behind takes it for an old one.
+const AHEAD_MAX: u64 = 16;
 /// Above the number, eight bits that change with every write: a word does not come back soon.
 const VERSION_SHIFT: u32 = NUMBER_SHIFT + 14;
 const VERSIONS: u64 = 1 << 8;
@@ -163,6 +165,14 @@ impl PlacesReading {
         Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
     }
 
+    /// The word of a bucket whose places are all free, whoever holds them: its next generation, so that what was taken before is
+    /// not given back twice. After 16 resets in one generation the last one is used again.
+    pub(crate) fn reset(&self, mark: Mark) -> Mark {
+        let held = self.held(mark);
+        let number = held.number.saturating_add(1).min(self.number.saturating_add(AHEAD_MAX));
+        Held { number, counts: [0; 3], ..held }.word()
+    }
+
     pub(crate) const fn full_mark(&self) -> Mark {
         Held { number: self.number, counts: [0; 3], version: 0 }.word()
     }
@@ -196,7 +206,7 @@ impl PlacesReading {
         if demand.is_met_by(balance) {
             return Span::ZERO;
         }
-        let mut generations = held.number - self.number;
+        let mut generations = held.number.saturating_sub(self.number);
         for lost in held.counts.into_iter().rev() {
             balance += (lost * MICROS_PER_TOKEN).cast_signed();
             generations += 1;
@@ -204,10 +214,10 @@ impl PlacesReading {
                 break;
             }
         }
-        Span::from_nanos(generations * self.concurrency.generation - self.elapsed)
+        Span::from_nanos(generations.saturating_mul(self.concurrency.generation) - self.elapsed)
     }
 
-    /// The word's counts at this moment. A word from the generation after, as another thread's clock may write, is read there.
+    /// The word's counts at this moment. A word from a later generation, as another thread's clock may write, is read there.
     fn held(&self, mark: Mark) -> Held {
         let word = mark.word();
         let counts = [0, 1, 2].map(|age| word >> (age * COUNT_BITS) & COUNT_MAX);
@@ -219,7 +229,7 @@ impl PlacesReading {
             1 => (self.number, [0, this, before]),
             2 => (self.number, [0, 0, this]),
             // Saturates, at the end of time and with a timeout of 2 ns.
-            ahead if ahead == NUMBERS - 1 => (self.number.saturating_add(1), counts),
+            behind if behind >= NUMBERS - AHEAD_MAX => (self.number.saturating_add(NUMBERS - behind), counts),
             _ => (self.number, [0; 3]),
         };
         Held { number, counts, version: (version + 1) % VERSIONS }

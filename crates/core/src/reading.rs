@@ -124,6 +124,14 @@ impl Reading {
         }
     }
 
+    /// The word of a full bucket that stood at `mark`, whatever was taken from it: its places are nobody's any more.
+    pub fn reset(&self, mark: Mark) -> Mark {
+        match self {
+            Reading::Places(places) => places.reset(mark),
+            _ => self.full_mark(),
+        }
+    }
+
     /// In which generation a place would be taken in the bucket at `mark`; `None` if it has no places.
     pub fn generation(&self, mark: Mark) -> Option<Generation> {
         match self {

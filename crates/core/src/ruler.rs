@@ -181,6 +181,11 @@ impl Ruler {
         }
     }
 
+    /// Whether its buckets are queues, in which others wait behind whoever was charged.
+    pub const fn is_queue(&self) -> bool {
+        matches!(self.0, Kind::Meter(meter) if meter.is_queue())
+    }
+
     /// Whether its buckets are places at work, which do not outlive the program that works.
     pub const fn is_of_places(&self) -> bool {
         matches!(self.0, Kind::Places(_))

@@ -9,9 +9,9 @@
 //! came late. What came early counts for too long instead: just after a window that was spent at its beginning nothing is
 //! admitted, though all of it lies a window back. A [`crate::SlidingLog`] is exact.
 //!
-//! A word knows its window modulo 65,535. A bucket left alone for a multiple of so many windows looks, for up to three windows,
-//! as it was left: emptier than it is, never fuller. A word may be read by a clock up to one window behind its writer's; one
-//! further behind takes it for an old one, and the bucket for full.
+//! A word knows its window modulo 65,535. A bucket left alone for a multiple of so many windows looks, for up to 18 windows,
+//! as it was left: emptier than it is, never fuller. A word may be read by a clock up to 16 windows behind its writer's, and then
+//! counts as if its window had just begun; one further behind takes it for an old one, and the bucket for full.
 
 use crate::tokens::MICROS_PER_TOKEN;
 use crate::{Burst, Cost, Demand, LimitError, Mark, Moment, Span, Spend, Tokens};
@@ -24,6 +24,8 @@ const NUMBERS: u64 = (1 << 16) - 1;
 const NUMBER_SHIFT: u32 = 2 * COUNT_BITS;
 /// Above the number, four bits that tell a new owner's word from the former's.
 const VERSION_SHIFT: u32 = NUMBER_SHIFT + 16;
+/// How many windows behind its writer's clock a word may be read.
+const AHEAD_MAX: u64 = 16;
 /// Counts that the quota is at most when it is declared, if they are parts of a token: it may be raised sixteenfold later.
 const QUOTA_COUNT_MAX: u64 = COUNT_MAX / 16;
 /// Largest quota of a sliding counter, in tokens, so that each can be counted, and as many again in debt.
@@ -68,6 +70,8 @@ pub struct CounterReading {
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     number: u64,
+    /// How many windows later than the moment that is.
+    ahead: u64,
     elapsed: u64,
     before: u64,
     here: u64,
@@ -260,7 +264,8 @@ impl CounterReading {
     /// A charge of this window can be given back; one of the window before counts less and less anyway.
     pub(crate) fn returnable(&self, paid: Mark, cost: Cost) -> u64 {
         let made_in = paid.word() >> NUMBER_SHIFT & NUMBERS;
-        if made_in == self.number || made_in == (self.number + 1) % NUMBERS { cost.as_micros() } else { 0 }
+        let ahead = (made_in % NUMBERS + NUMBERS - self.number) % NUMBERS;
+        if ahead <= AHEAD_MAX { cost.as_micros() } else { 0 }
     }
 
     /// How long until the bucket can pay, if nobody else spends.
@@ -276,7 +281,7 @@ impl CounterReading {
             // In the next: the same of those of this window.
             None => window.saturating_add(fades_to(counts.here, room, window)),
         };
-        let ahead = if counts.number == self.number { 0 } else { window - self.elapsed };
+        let ahead = if counts.ahead == 0 { 0 } else { counts.ahead.saturating_mul(window) - self.elapsed };
         Span::from_nanos(ahead.saturating_add(not_before.saturating_sub(counts.elapsed)))
     }
 
@@ -288,12 +293,13 @@ impl CounterReading {
         let behind = (self.number + NUMBERS - (word >> NUMBER_SHIFT & NUMBERS) % NUMBERS) % NUMBERS;
         let (number, elapsed) = (self.number, self.elapsed);
         match behind {
-            0 => Counts { number, elapsed, before, here },
-            1 => Counts { number, elapsed, before: here, here: 0 },
-            ahead if ahead == NUMBERS - 1 => {
-                Counts { number: (number + 1) % NUMBERS, elapsed: 0, before, here }
+            0 => Counts { number, ahead: 0, elapsed, before, here },
+            1 => Counts { number, ahead: 0, elapsed, before: here, here: 0 },
+            behind if behind >= NUMBERS - AHEAD_MAX => {
+                let ahead = NUMBERS - behind;
+                Counts { number: (number + ahead) % NUMBERS, ahead, elapsed: 0, before, here }
             }
-            _ => Counts { number, elapsed, before: 0, here: 0 },
+            _ => Counts { number, ahead: 0, elapsed, before: 0, here: 0 },
         }
     }
 

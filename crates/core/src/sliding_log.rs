@@ -20,6 +20,9 @@ pub struct SlidingLog {
 /// more.
 pub const LOG_ENTRIES_MAX: usize = 65_536;
 
+/// Entries whose room is not worth giving back.
+const ROOM_KEPT: usize = 16;
+
 /// What was charged to one bucket lately.
 #[derive(Debug, Clone, Default)]
 pub struct Log {
@@ -93,6 +96,10 @@ impl Log {
             }
             self.entries.pop_front();
             self.used -= u128::from(oldest.micros);
+        }
+        // Room for what it held in a busier window is given back.
+        if self.entries.capacity() > ROOM_KEPT && self.entries.len() < self.entries.capacity() / 4 {
+            self.entries.shrink_to(2 * self.entries.len());
         }
         before - self.entries.len()
     }

@@ -163,25 +163,25 @@ fn a_bucket_left_alone_for_a_whole_round_of_numbers_looks_as_it_was_left_and_nev
     let (window, all) = (Span::from_nanos(100), Demand::of(Cost::tokens(10)));
     let counter = ruler(SlidingCounter::new(Burst::tokens(10), window).unwrap());
     let places = ruler(Concurrency::new(10, Span::from_nanos(200)).unwrap());
-    for (ruler, round, looks_left) in [(counter, 65_535, 3), (places, 16_383, 4)] {
+    for (ruler, round, looks_left) in [(counter, 65_535, 18), (places, 16_383, 19)] {
         let mark = paid(&ruler, ruler.reading(NOW).full_mark(), all, NOW);
         let idle = |windows: u64| ruler.reading(NOW + Span::from_nanos(100 * windows));
-        let wrong = (4..round + 100).filter(|windows| !idle(*windows).is_full(mark)).count();
+        let wrong = (20..round + 100).filter(|windows| !idle(*windows).is_full(mark)).count();
         assert_eq!(wrong, looks_left);
         assert_eq!(idle(round).balance(mark), 0);
     }
 }
 
-/// As documented: the words of both are for clocks that are apart by a window, or a generation, at the most.
+/// As documented: the words of both are for clocks that are apart by 16 windows, or generations, at the most (A8).
 #[test]
 fn a_clock_that_is_further_behind_takes_a_word_for_an_old_one() {
-    let (later, all) = (NOW + Span::from_nanos(250), Demand::of(Cost::tokens(10)));
+    let (later, all) = (NOW + Span::from_nanos(1_650), Demand::of(Cost::tokens(10)));
     let counter = ruler(SlidingCounter::new(Burst::tokens(10), Span::from_nanos(100)).unwrap());
     let places = ruler(Concurrency::new(10, Span::from_nanos(200)).unwrap());
     for ruler in [counter, places] {
         let mark = paid(&ruler, ruler.reading(later).full_mark(), all, later);
         let seen = |back| ruler.reading(later - Span::from_nanos(back)).balance(mark);
-        assert_eq!([seen(0), seen(100), seen(150)], [0; 3]);
-        assert_eq!(seen(151), 10_000_000, "two windows behind");
+        assert_eq!([seen(0), seen(100), seen(151), seen(1_650)], [0; 4]);
+        assert_eq!(seen(1_651), 10_000_000, "17 windows behind");
     }
 }

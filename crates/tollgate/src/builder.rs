@@ -72,7 +72,7 @@ impl LimiterBuilder {
     }
 
     /// How many charges all sliding logs remember together, 16 bytes each. When there is no room for another, whoever would need
-    /// it is denied.
+    /// it is denied. Overruns that are committed, and what a snapshot restores, are remembered all the same.
     pub fn log_entries_max(mut self, entries: usize) -> Self {
         self.log_entries_max = entries;
         self

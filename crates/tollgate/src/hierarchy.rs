@@ -6,7 +6,7 @@ use tollgate_core::{CHARGES_MAX, Cost};
 
 use crate::key::{KEY_BYTES_MAX, Key, KeyKind};
 use crate::rule::{Breadth, Charge, Rule};
-use crate::{Limiter, Verdict};
+use crate::{CheckError, Limiter, Verdict};
 
 /// Rules from broad to narrow. A check names a path, and is charged to one bucket at every level of it, all or nothing.
 ///
@@ -99,7 +99,8 @@ impl Hierarchy {
         Ok(Hierarchy { levels: levels.to_vec() })
     }
 
-    /// Asks for one token from every bucket on the path, which names one part for each level, or for the first few.
+    /// Asks for one token from every bucket on the path, which names one part for each level, or for the first few. A path that is
+    /// too long or has an empty part is [`CheckError::BadPath`].
     pub fn check(&self, path: &[&str]) -> Verdict {
         self.check_n(path, Cost::ONE)
     }
@@ -112,8 +113,13 @@ impl Hierarchy {
 
     /// The charges of such a check, to be asked for together with others, or reserved.
     pub fn charges(&self, path: &[&str], cost: Cost) -> impl Iterator<Item = Charge> {
-        let levels = self.levels.iter().take(path.len()).enumerate();
-        levels.map(move |(level, rule)| rule.charge_n(Path(&path[..=level]), cost))
+        let (parts, levels) = (path.len(), self.levels.len());
+        let is_bad = parts > levels || path.iter().any(|part| part.is_empty());
+        let on_path = self.levels.iter().take(parts).enumerate();
+        on_path.map(move |(level, rule)| {
+            let charge = rule.charge_n(Path(&path[..=level]), cost);
+            if is_bad { Charge { ask: Err(CheckError::BadPath { parts, levels }), ..charge } } else { charge }
+        })
     }
 }
 

@@ -18,8 +18,8 @@
 //! assert!(greet(&limiter, "user:42").is_ok());
 //! # Ok::<(), tollgate::LimitError>(())
 //! ```
-//! Make one [`Limiter`] and keep it: clones share all state. `check` takes `&self` from any thread, never awaits and never
-//! allocates. A new client starts with a full bucket.
+//! Make one [`Limiter`] and keep it: clones share all state. `check` takes `&self` from any thread, never awaits and, but
+//! for a sliding log, never allocates. A new client starts with a full bucket.
 //!
 //! # Keys and costs
 //! A [`Key`] is text, bytes, an integer, an address, or `()` for one bucket that all share. The number 42, the text "42" and
@@ -118,8 +118,8 @@
 //! # Bounded memory
 //! [`LimiterBuilder::keys_max`] fixes the size of the table, [`KEYS_DEFAULT`] unless told otherwise. A full bucket holds no
 //! information and gives up its place first. When there is no full one either, [`Crowding`] says what becomes of a newcomer,
-//! and [`Limiter::stats`] counts it. If `evicted`, `denied_new` or `overflowed` grows, ask for more keys. The one way past a
-//! limit is counted as `forgotten`, and bounded: see [`Crowding::Inherit`].
+//! and [`Limiter::stats`] counts it. If `evicted`, `denied_new` or `overflowed` grows, ask for more keys. A crowded table's
+//! one way past a limit is counted as `forgotten`, and bounded: see [`Crowding::Inherit`].
 //! ```
 //! # use tollgate::*;
 //! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;

@@ -30,8 +30,8 @@ impl Rule {
 }
 
 impl Limiter {
-    /// Every bucket that is not full, as it is when the iterator gets there. Takes as long as the table is large, and holds up
-    /// nobody: buckets that come, go or are charged meanwhile may be seen either way.
+    /// Every bucket that is not full, as it is when the iterator gets there; sliding logs as they are now. Takes as long as the
+    /// table is large: buckets that come, go or are charged meanwhile may be seen either way.
     pub fn live_buckets(&self) -> impl Iterator<Item = LiveBucket> + '_ {
         let shared = &*self.default.shared;
         let names = shared.names();

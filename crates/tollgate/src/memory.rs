@@ -26,7 +26,9 @@ pub enum Crowding {
     /// It displaces the client that is nearest to full, and starts no fuller than that one was. Nobody gains a token by
     /// being displaced; some newcomers are denied who would not have been. Where the displaced client was under another
     /// limit than all its neighbours, it comes back full: at most the smallest deficit around per displacement, counted as
-    /// [`crate::Stats::forgotten`].
+    /// [`crate::Stats::forgotten`]. Buckets of a sliding counter and places at work cannot be inherited and are never displaced:
+    /// a flood of their keys denies all newcomers, of other rules too, until they fade. Give such rules a limiter of their own
+    /// where clients choose the keys.
     #[default]
     Inherit,
     /// It is denied until there is room.

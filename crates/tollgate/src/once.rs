@@ -79,6 +79,9 @@ impl Limiter {
     /// same key would pay once per lifetime. When [`crate::LimiterBuilder::idempotency_keys_max`] are remembered, further checks
     /// are charged and not remembered, which [`crate::Stats::retries_unguarded`] counts.
     pub fn check_once(&self, idempotency_key: impl Key, lifetime: Span, charges: &[Charge]) -> Verdict {
+        if lifetime == Span::ZERO {
+            return Verdict::Invalid(CheckError::ZeroLifetime);
+        }
         let shared = &self.default.shared;
         let name = idempotency_key.with_bytes(|kind, bytes| {
             kind.accept(bytes).map(|()| shared.remembered.name(&[&[kind as u8], bytes].concat(), charges))

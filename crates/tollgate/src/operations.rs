@@ -1,8 +1,9 @@
 //! What an operator or a program does to one bucket besides checking it: refund, grant, reset, look.
 
-use tollgate_core::{Cost, DEBT_MAX, Tokens};
+use tollgate_core::{Cost, Tokens};
 
 use crate::memory::adjust::Adjusted;
+use crate::memory::meters::MeterSource;
 use crate::memory::store::When;
 use crate::rule::Rule;
 use crate::shared::Shared;
@@ -27,7 +28,9 @@ impl Given {
 
 impl Rule {
     /// Gives back tokens of an admitted check that came to nothing. Bounded by what is missing: the bucket is never fuller than
-    /// full. For a bucket shared by many, refund no more than was taken: [`Rule::reserve`] keeps account of that.
+    /// full. It is not known who took what is missing: for a bucket shared by many, refund no more than was taken, or
+    /// [reserve](Rule::reserve), which keeps account of that. A leaky bucket takes nothing back: others have been told when to
+    /// leave.
     ///
     /// ```
     /// # use tollgate::*;
@@ -42,24 +45,17 @@ impl Rule {
         self.give(&key, amount)
     }
 
-    /// Gives a client tokens it has not paid for, until its bucket is full.
+    /// Gives a client tokens it has not paid for, until its bucket is full. To the bucket it is the same as [`Rule::refund`].
     pub fn grant(&self, key: impl Key, amount: Cost) -> Result<Given, CheckError> {
         self.give(&key, amount)
     }
 
-    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places.
+    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places. Whoever has been told when to leave a leaky
+    /// bucket, or is still at work on a place, is not stopped by it.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
         let Shared { store, waiting, .. } = &*self.shared;
-        Ok(Given::of(waiting.while_giving(ask.id, |booked| {
-            let filled = store.reset(&ask, self.when());
-            if booked == Tokens::ZERO {
-                return filled;
-            }
-            // What those who wait have booked is still to be paid.
-            let after = store.take_into_debt(&ask, booked, DEBT_MAX, self.when()).after;
-            Adjusted { after, ..filled }
-        })))
+        Ok(Given::of(waiting.while_giving(ask.id, |booked| store.reset(&ask, booked, self.when()))))
     }
 
     /// What the bucket of `key` holds and this handle may spend of it; none if it is in debt.
@@ -73,7 +69,9 @@ impl Rule {
     fn give(&self, key: &impl Key, amount: Cost) -> Result<Given, CheckError> {
         let ask = self.ask(key, amount)?;
         let Shared { store, waiting, .. } = &*self.shared;
-        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, Tokens::from(amount), self.when()))))
+        let is_queue = store.meters.ruler(ask.limit).is_queue();
+        let amount = if is_queue { Tokens::ZERO } else { Tokens::from(amount) };
+        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, amount, self.when()))))
     }
 
     fn when(&self) -> When<'_> {

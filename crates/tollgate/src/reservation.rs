@@ -90,7 +90,7 @@ impl Reservation {
         Ok(self.settle(&open, |_| Cost::micros(0)))
     }
 
-    /// Takes it out of the ledger, unless `refuse` says no: whoever does so settles it, and nobody else.
+    /// Takes it out of the ledger, unless `check` says no: whoever does so settles it, and nobody else.
     fn close(&self, check: impl FnOnce(&Open) -> Result<(), SettleError>) -> Result<Open, SettleError> {
         match self.shared.reservations.take_if(self.id, self.shared.clock.now(), check)? {
             Some(Taken::Alive(open)) => Ok(open),
@@ -175,7 +175,8 @@ impl Settled {
 }
 
 impl Rule {
-    /// Charges an estimate to the bucket of `key`, to be settled within `timeout`.
+    /// Charges an estimate to the bucket of `key`, to be settled within `timeout`. A place of a [`crate::Concurrency`] limit that
+    /// is not settled in time is taken until its own timeout.
     ///
     /// ```
     /// # use tollgate::*;

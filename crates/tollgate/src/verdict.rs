@@ -99,7 +99,9 @@ impl fmt::Display for Verdict {
             Verdict::Deny { wait, cause: Cause::Crowded, .. } => {
                 write!(f, "denied for want of room in the table, retry in {wait}")
             }
-            Verdict::Never { .. } => write!(f, "denied for good: the cost is above the burst"),
+            Verdict::Never { .. } => {
+                write!(f, "denied for good: the cost is above what a full bucket gives")
+            }
             Verdict::Invalid(error) => write!(f, "{error}"),
         }
     }
@@ -132,6 +134,15 @@ pub enum CheckError {
         /// The position of the second one.
         charge: usize,
     },
+    /// A path with more parts than the hierarchy has levels, or with an empty part.
+    BadPath {
+        /// How many parts it has.
+        parts: usize,
+        /// How many levels there are.
+        levels: usize,
+    },
+    /// A retry that would never be recognised.
+    ZeroLifetime,
     /// A place at work taken without a guard: it would be lost until its timeout.
     NeedsGuard {
         /// The position of the charge.
@@ -171,6 +182,17 @@ impl fmt::Display for CheckError {
                 "`charges[{charge}]` names a bucket that another charge of this check names under another limit; \
                  charge it once"
             ),
+            Self::BadPath { parts, levels } => write!(
+                f,
+                "`path` has {parts} parts, one of them empty, or more than the {levels} levels of the hierarchy; give one name \
+                 for each level, or for the first few"
+            ),
+            Self::ZeroLifetime => {
+                write!(
+                    f,
+                    "`lifetime` is 0, so that every retry would be charged; use 1 ns or more, or `check`"
+                )
+            }
             Self::NeedsGuard { charge } => write!(
                 f,
                 "`charges[{charge}]` takes a place of a concurrency limit, which nobody would give back; use `enter`, or `reserve` \

@@ -342,7 +342,7 @@ fn a_verdict_says_in_words_what_became_of_the_check() {
     let say = |cost| limiter.check_n("alice", cost).to_string();
     assert_eq!(say(Cost::micros(500_000)), "admitted, 1.5 left");
     assert_eq!(say(Cost::tokens(2)), "denied, retry in 50ms");
-    assert_eq!(say(Cost::tokens(3)), "denied for good: the cost is above the burst");
+    assert_eq!(say(Cost::tokens(3)), "denied for good: the cost is above what a full bucket gives");
     assert_eq!(
         say(Cost::micros(0)),
         "`cost` is 0, which would admit everything; use `peek` to look without spending"

@@ -53,6 +53,8 @@ pub enum Fault {
     EmptyIdempotencyKey,
     /// A reservation that would be over at once.
     ZeroTimeout,
+    /// An idempotency key without a lifetime.
+    ZeroLifetime,
 }
 
 impl Outcome {

@@ -11,7 +11,6 @@ pub(super) fn a_refund_never_overfills(stage: &mut Stage<'_>) -> Played {
     let (ten, window) = (Burst::tokens(10), Span::from_secs(10));
     let rules = [
         stage.rule("token", limit(Rate::per_second(1), 10)),
-        stage.rule("leaky", sound(LeakyBucket::new(Rate::per_second(1), ten))),
         stage.rule("fixed", sound(FixedWindow::new(ten, sound(Window::every(window))))),
         stage.rule("counter", sound(SlidingCounter::new(ten, window))),
         stage.rule("log", sound(SlidingLog::new(ten, window))),
@@ -25,7 +24,10 @@ pub(super) fn a_refund_never_overfills(stage: &mut Stage<'_>) -> Played {
         stage.expect(&charge_of(10), admit(0))?;
         stage.expect_denied(&charge_of(1))?;
     }
-    Ok(())
+    // Whoever queues behind has been told when to leave.
+    let leaky = stage.rule("leaky", sound(LeakyBucket::new(Rate::per_second(1), ten)));
+    stage.expect(&charge(leaky, "a", Cost::tokens(4)), admit(6_000_000))?;
+    stage.expect_refund(&charge(leaky, "a", Cost::ONE), [0, 6_000_000])
 }
 
 /// A grant is a refund for which nothing was paid; it repays debt first.

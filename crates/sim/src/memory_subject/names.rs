@@ -27,6 +27,7 @@ pub(super) fn fault_of(error: CheckError) -> Fault {
     match error {
         CheckError::EmptyKey => Fault::EmptyKey,
         CheckError::EmptyIdempotencyKey => Fault::EmptyIdempotencyKey,
+        CheckError::ZeroLifetime => Fault::ZeroLifetime,
         CheckError::KeyTooLong { .. } => Fault::KeyTooLong,
         CheckError::ZeroCost => Fault::ZeroCost,
         CheckError::NoCharges => Fault::NoCharges,

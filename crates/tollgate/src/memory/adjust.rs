@@ -1,6 +1,6 @@
 //! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, settlements, resets.
 //!
-//! A bucket that is not in the table is full: there is nothing to give it. Whatever is given, no bucket is ever fuller than
+//! A bucket that is not in the table is full, unless its windows are crowded: there is nothing to give it. Whatever is given, no bucket is ever fuller than
 //! full, nor in a crowded window than its neighbours; whatever is taken, none goes deeper into debt than it may.
 
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
@@ -70,14 +70,18 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Gives back up to `amount` of a charge that was made: no more than if it had never been made. What the bucket would have
-    /// minted beyond full meanwhile, had it not been charged, is lost.
+    /// minted beyond full meanwhile, had it not been charged, is lost; so is what was charged under another tier, whose burst is
+    /// another. In a leaky bucket others may have queued behind it and been told when to leave, so only the last one gives back.
     pub(crate) fn give_back(&self, receipt: &Receipt, amount: Tokens, when: When<'_>) -> Adjusted {
         let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
-        let charged_under = self.meters.ruler(ask.limit).reading(now);
+        let ruler = self.meters.ruler(ask.limit);
+        let charged_under = ruler.reading(now);
         let micros = charged_under.returnable(*paid, ask.demand.cost).min(amount.as_micros()).cast_signed();
-        let next = |reading: &Reading, mark| match receipt.generation {
-            Some(generation) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
-            None => reading.adjust(mark, micros),
+        let next = |reading: &Reading, mark| match (receipt.generation, reading) {
+            (Some(generation), _) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
+            (None, Reading::Level { .. }) if *reading != charged_under => mark,
+            (None, _) if ruler.is_queue() && mark != *paid => mark,
+            (None, _) => reading.adjust(mark, micros),
         };
         if receipt.overflow {
             let slot = self.meters.overflow(ask.limit);
@@ -99,14 +103,19 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Fills a bucket, whatever it has spent or owes.
-    pub(crate) fn reset(&self, ask: &Ask, when: When<'_>) -> Adjusted {
+    /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid.
+    pub(crate) fn reset(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             return self.adjust_log(ask, &limit, when.moment(), |log| {
                 log.give_back(u64::MAX);
             });
         }
-        self.rewrite(ask, when, |reading, _| reading.full_mark())
+        if self.find(ask).is_none() && !self.would_be_full(ask, when) {
+            // Displaced from a crowded window: without a place it would come back as it is.
+            self.place(ask, when);
+        }
+        let booked = booked.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
+        self.rewrite(ask, when, |reading, mark| reading.adjust(reading.reset(mark), -booked))
     }
 
     fn adjust_log(
@@ -137,9 +146,8 @@ impl<M: MeterSource> Store<M> {
                 let reading = self.meters.ruler(ask.limit).reading(now);
                 let full = reading.full_mark();
                 let (before, after) = (reading.balance(full), reading.balance(next(&reading, full)));
-                let placing = Ask { demand: Demand::of(Cost::micros(1)), ..*ask };
                 // There may be no room for the debt of a client that has no place.
-                if after >= before || !self.place(&placing, when) {
+                if after >= before || !self.place(ask, when) {
                     return Adjusted { before, after: before };
                 }
                 continue;
@@ -180,7 +188,16 @@ impl<M: MeterSource> Store<M> {
 
     /// Puts an absent bucket into the table, uncharged; whether it may be there now.
     fn place(&self, ask: &Ask, when: When<'_>) -> bool {
-        matches!(self.move_in(ask, when, Purpose::Place), MoveIn::LookAgain)
+        let placing = Ask { demand: Demand::of(Cost::micros(1)), ..*ask };
+        matches!(self.move_in(&placing, when, Purpose::Place), MoveIn::LookAgain)
+    }
+
+    /// Whether an absent bucket would be as full as one can be, were it charged now.
+    fn would_be_full(&self, ask: &Ask, when: When<'_>) -> bool {
+        let looking = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
+        let reading = self.meters.ruler(ask.limit).reading(when.moment());
+        let full = Tokens::from_micros(reading.balance(reading.full_mark()).max(0).unsigned_abs());
+        self.peek(&looking, when).remaining() == Some(full)
     }
 }
 

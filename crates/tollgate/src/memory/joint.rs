@@ -142,6 +142,7 @@ impl<M: MeterSource> Store<M> {
             // Two clients without room of their own have one overflow bucket between them.
             if is_overflow && let Some(part) = parts.of_slot(slot) {
                 part.ask.demand.cost = part.ask.demand.cost.plus(ask.demand.cost);
+                part.ask.demand.keep = part.ask.demand.keep.max(ask.demand.keep);
                 part.members = part.members.union(*members);
                 continue;
             }

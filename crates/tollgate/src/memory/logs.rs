@@ -20,6 +20,8 @@ use crate::{Cause, Verdict};
 /// Logs looked at in passing by every charge, to forget those that are empty by now: more than one, so that they go faster
 /// than they come.
 const SWEPT_MAX: usize = 2;
+/// So many stale lines of a shard are not worth a clean-up.
+const STALE_MAX: usize = 64;
 
 /// All logs of one limiter.
 #[derive(Debug)]
@@ -33,7 +35,7 @@ pub(crate) struct Logs {
 #[derive(Debug, Default)]
 struct Shard {
     logs: HashMap<BucketId, Kept>,
-    /// When each log will be empty, unless it is charged again meanwhile. One entry for each log.
+    /// When each log will be empty, unless it is charged again meanwhile. Logs that were emptied before may still be in it.
     due: BinaryHeap<Reverse<(Moment, BucketId)>>,
 }
 
@@ -43,8 +45,6 @@ struct Kept {
     /// Under which it was last charged; its window is that of all limits of the rule.
     limit: SlidingLog,
     limit_id: LimitId,
-    /// Whether [`Shard::due`] has it.
-    is_due: bool,
 }
 
 /// One log that a check wants charged.
@@ -89,14 +89,19 @@ impl Logs {
         self.entries.load(Ordering::Relaxed)
     }
 
+    fn has_room_for(&self, entries: usize) -> bool {
+        self.entries().saturating_add(entries) <= self.entries_max
+    }
+
     /// What a check of one log would be told.
     pub(crate) fn peek(&self, ask: &Ask, limit: &SlidingLog, now: Moment) -> Verdict {
         let Ask { id, limit: limit_id, demand } = *ask;
         let ask = LogAsk { id, limit: *limit, limit_id, demand, members: BucketSet::FIRST };
         let shard = self.shard(shard_of(id));
-        let is_full = || self.entries() >= self.entries_max;
         match shard.look(&ask, now) {
-            Ok(_) if is_full() => LogRefusal::Crowded { wait: shard.time_to_room(&ask, now) }.verdict(),
+            Ok(_) if !self.has_room_for(1) => {
+                LogRefusal::Crowded { wait: shard.time_to_room(&ask, now) }.verdict()
+            }
             Ok(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             Err(refusal) => refusal.verdict(),
         }
@@ -122,13 +127,14 @@ impl Logs {
         change: impl FnOnce(&mut Log) -> T,
     ) -> T {
         let mut shard = self.shard(shard_of(id));
+        let was_new = !shard.logs.contains_key(&id);
         let kept = shard.logs.entry(id).or_insert_with(|| Kept::new(*limit, limit_id));
         let before = kept.log.entries();
         kept.log.forget(limit, now);
         let result = change(&mut kept.log);
         self.entries.fetch_add(kept.log.entries(), Ordering::Relaxed);
         self.entries.fetch_sub(before, Ordering::Relaxed);
-        shard.note_due(id);
+        shard.note_change(id, was_new);
         result
     }
 
@@ -176,11 +182,11 @@ impl Logs {
 impl LockedLogs<'_> {
     /// What each log says to its ask at `now`.
     pub(crate) fn peek(&mut self, now: Moment) -> impl Iterator<Item = LogAnswer> {
-        let (logs, shards) = (self.logs, &mut self.shards);
+        let (logs, shards, wanted) = (self.logs, &mut self.shards, self.asks.len());
         self.asks.iter().map(move |ask| {
             let answer = match find(shards, ask.id) {
                 None => Err(LogRefusal::Never),
-                Some(shard) => shard.peek(logs, ask, now),
+                Some(shard) => shard.peek(logs, ask, wanted, now),
             };
             LogAnswer { members: ask.members, answer }
         })
@@ -226,13 +232,14 @@ impl Shard {
         })
     }
 
-    /// What the log says to an ask, and whether there is room for another entry. Makes some if need be and if it can.
-    fn peek(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Result<Tokens, LogRefusal> {
+    /// What the log says to an ask, and whether there is room for the entries of its whole check. Makes some if need be and if
+    /// it can.
+    fn peek(&mut self, logs: &Logs, ask: &LogAsk, wanted: usize, now: Moment) -> Result<Tokens, LogRefusal> {
         let remaining = self.look(ask, now)?;
-        if logs.entries() >= logs.entries_max {
+        if !logs.has_room_for(wanted) {
             self.sweep(logs, now, usize::MAX);
             logs.sweep_others(now);
-            if logs.entries() >= logs.entries_max {
+            if !logs.has_room_for(wanted) {
                 return Err(LogRefusal::Crowded { wait: self.time_to_room(ask, now) });
             }
         }
@@ -246,50 +253,60 @@ impl Shard {
 
     /// When the charge counts as made.
     fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Moment {
+        let was_new = !self.logs.contains_key(&ask.id);
         let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id));
         (kept.limit, kept.limit_id) = (ask.limit, ask.limit_id);
         logs.entries.fetch_sub(kept.log.forget(&ask.limit, now), Ordering::Relaxed);
         let at = kept.log.stamp(now);
         logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), at), Ordering::Relaxed);
-        self.note_due(ask.id);
+        self.note_change(ask.id, was_new);
         self.sweep(logs, now, SWEPT_MAX);
         at
     }
 
-    /// Puts a log in the line of those that will be empty one day, or forgets it if it is so already.
-    fn note_due(&mut self, id: BucketId) {
-        let Some(kept) = self.logs.get_mut(&id) else { return };
-        match kept.log.empty_at(&kept.limit) {
-            Some(at) if !kept.is_due => {
-                kept.is_due = true;
-                self.due.push(Reverse((at, id)));
-            }
-            None if !kept.is_due => {
+    /// Forgets a log that is empty, and puts one that was new in the line of those that will be.
+    fn note_change(&mut self, id: BucketId, was_new: bool) {
+        match self.logs.get(&id).map(|kept| kept.log.empty_at(&kept.limit)) {
+            Some(None) => {
                 self.logs.remove(&id);
             }
+            Some(Some(at)) if was_new => self.due.push(Reverse((at, id))),
             _ => {}
+        }
+        // Lines of logs that are gone must not outgrow those that are there.
+        if self.due.len() > 2 * self.logs.len() + STALE_MAX {
+            let line =
+                |(id, kept): (&BucketId, &Kept)| kept.log.empty_at(&kept.limit).map(|at| Reverse((at, *id)));
+            self.due = self.logs.iter().filter_map(line).collect();
         }
     }
 
     /// Forgets logs that are empty by now, of the `most` that should be.
     fn sweep(&mut self, logs: &Logs, now: Moment, most: usize) {
+        let mut not_yet = Vec::new();
         for _ in 0..most {
-            let Some(Reverse((at, id))) = self.due.peek().copied() else { return };
-            if at > now {
-                return;
-            }
+            let Some(Reverse((_, id))) = self.due.peek().copied().filter(|Reverse((at, _))| *at <= now)
+            else {
+                break;
+            };
             self.due.pop();
             let Some(kept) = self.logs.get_mut(&id) else { continue };
             logs.entries.fetch_sub(kept.log.forget(&kept.limit, now), Ordering::Relaxed);
-            kept.is_due = false;
-            self.note_due(id);
+            match kept.log.empty_at(&kept.limit) {
+                Some(at) => not_yet.push(Reverse((at, id))),
+                None => {
+                    self.logs.remove(&id);
+                }
+            }
         }
+        // Afterwards, or at the end of time the same ones would be due again and again.
+        self.due.extend(not_yet);
     }
 }
 
 impl Kept {
     fn new(limit: SlidingLog, limit_id: LimitId) -> Kept {
-        Kept { log: Log::default(), limit, limit_id, is_due: false }
+        Kept { log: Log::default(), limit, limit_id }
     }
 }
 

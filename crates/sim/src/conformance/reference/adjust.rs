@@ -71,7 +71,10 @@ impl Reference {
         if gives_back {
             let unwanted = made.cost.saturating_sub(actual);
             let micros = self.law(part.under).returnable(*made, unwanted, now);
-            law.give_back(&mut state, *made, micros, now);
+            // Marks on the line of another tier say nothing here.
+            if under == part.under || !self.promised(under).is_line() {
+                law.give_back(&mut state, *made, micros, now);
+            }
         } else {
             let debt_max = i128::from(self.promised(part.under).full().as_micros());
             let affordable = tokens(before + debt_max).as_micros();

@@ -61,6 +61,9 @@ impl Subject for Reference {
     }
 
     fn check_once(&mut self, key: &Key, lifetime: Span, charges: &[Charge], now: Moment) -> Outcome {
+        if lifetime == Span::ZERO {
+            return Outcome::Invalid(Fault::ZeroLifetime);
+        }
         match fault_of_key(key) {
             Some(Fault::EmptyKey) => return Outcome::Invalid(Fault::EmptyIdempotencyKey),
             Some(fault) => return Outcome::Invalid(fault),
@@ -155,7 +158,7 @@ impl Subject for Reference {
     fn reset(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault> {
         match fault_of_key(&charge.key) {
             Some(fault) => Err(fault),
-            None => Ok(self.adjust(charge, now, |law, state| *state = law.fresh(now))),
+            None => Ok(self.adjust(charge, now, |law, state| law.reset(state, now))),
         }
     }
 

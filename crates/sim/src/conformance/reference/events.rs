@@ -6,6 +6,8 @@ use super::law::{Law, Made, State};
 use crate::models::CounterModel;
 
 const MICROS_PER_PLACE: u64 = 1_000_000;
+/// How far ahead of the clock resets may bring the places of a bucket.
+const GENERATIONS_AHEAD_MAX: i128 = 16;
 /// Most steps of a counter's quota.
 const STEPS_MAX: u64 = 4_194_303;
 
@@ -198,6 +200,13 @@ impl Law for Places {
 
     fn returnable(&self, _made: Made, _micros: u64, _now: Moment) -> u64 {
         0
+    }
+
+    /// In a generation of its own: who was there before has nothing to give back.
+    fn reset(&self, state: &mut State, now: Moment) {
+        let (number, next) = (self.generation(&State::default(), now), self.generation(state, now) + 1);
+        *state = State::default();
+        state.noted.insert(next.min(number + GENERATIONS_AHEAD_MAX), 0);
     }
 
     fn give_back(&self, state: &mut State, made: Made, _micros: u64, now: Moment) {

@@ -64,6 +64,11 @@ pub(super) trait Law {
         self.give(state, micros, now);
     }
 
+    /// Fills the bucket, whatever was taken from it.
+    fn reset(&self, state: &mut State, now: Moment) {
+        *state = self.fresh(now);
+    }
+
     /// How long whoever is charged now must wait before it goes ahead.
     fn delay(&self, _state: &State, _now: Moment) -> Span {
         Span::ZERO
@@ -130,6 +135,11 @@ pub(super) trait Line {
         0
     }
 
+    /// Whether others wait behind whoever was charged, and know when to leave.
+    fn is_queue(&self) -> bool {
+        false
+    }
+
     /// How long until a bucket at `mark` holds so much.
     fn wait_at(&self, mark: i128, need: i128, now: Moment) -> Span {
         first(|span| self.balance_at(mark, now + span) >= need)
@@ -164,8 +174,18 @@ impl<L: Line> Law for L {
     }
 
     fn give(&self, state: &mut State, micros: u64, now: Moment) {
-        let balance = self.balance(state, now) + i128::from(micros);
-        state.mark = self.mark_of(balance.min(self.capacity(now)), now);
+        if !self.is_queue() {
+            let balance = self.balance(state, now) + i128::from(micros);
+            state.mark = self.mark_of(balance.min(self.capacity(now)), now);
+        }
+    }
+
+    /// The last of a queue gives back; behind the others somebody stands.
+    fn give_back(&self, state: &mut State, made: Made, micros: u64, now: Moment) {
+        if !self.is_queue() || state.mark == made.noted {
+            let balance = self.balance(state, now) + i128::from(micros);
+            state.mark = self.mark_of(balance.min(self.capacity(now)), now);
+        }
     }
 
     /// Had nobody else spent since, the bucket would hold so much; there is room for the rest alone.

@@ -92,6 +92,10 @@ impl Line for LeakyQueue {
         self.left(now) + self.burst() - balance
     }
 
+    fn is_queue(&self) -> bool {
+        true
+    }
+
     /// Whoever would wait longer than the longest wait is denied.
     fn threshold(&self) -> i128 {
         i128::from(self.leaky.least().as_micros())

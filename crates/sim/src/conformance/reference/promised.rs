@@ -64,8 +64,12 @@ impl Promised {
     pub(super) fn sibling(&self, algorithm: Algorithm, now: Moment) -> Option<Promised> {
         let changed = self.change(algorithm, now)?;
         // Lines begin anew; windows and generations are the rule's.
-        let is_line = matches!(self.kind, Kind::TokenBucket(_) | Kind::LeakyQueue(_) | Kind::Quota(_));
-        Some(if is_line { Promised::new(algorithm, now) } else { changed })
+        Some(if self.is_line() { Promised::new(algorithm, now) } else { changed })
+    }
+
+    /// Whether its buckets are marks on a line of the limit's own.
+    pub(super) fn is_line(&self) -> bool {
+        matches!(self.kind, Kind::TokenBucket(_) | Kind::LeakyQueue(_) | Kind::Quota(_))
     }
 
     /// The promise.
