@@ -2,7 +2,7 @@
 //!
 //! While a booking is not covered the bucket is in debt, so no check is admitted before whoever waits. Knows no queue.
 
-use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Unbookable};
+use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Tokens, Unbookable};
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
@@ -91,15 +91,16 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Whether there is nothing to do but to book: the bucket is in the table and holds too little, or it is one that nobody
-    /// leaves without a booking. A quick look: what it does not see, a check in full will.
+    /// leaves without a booking. A quick look: what it does not see, a check in full will. Who leaves a share alone books in a
+    /// leaky bucket only, which keeps the share: elsewhere its booking would go through the share into debt.
     pub(crate) fn must_book(&self, ask: &Ask, now: Moment) -> Result<bool, Unbooked> {
         let ruler = self.meters.ruler(ask.limit);
         let meter = meter_of(&ruler)?;
         if ruler.never_admits(ask.demand) {
             return Err(Unbooked::Never);
         }
-        if meter.is_queue() {
-            return Ok(true);
+        if meter.is_queue() || ask.demand.keep > Tokens::ZERO {
+            return Ok(meter.is_queue());
         }
         let mark = self.find(ask).filter(|(_, tag)| tag.limit() == Some(ask.limit));
         let mark = mark.and_then(|(slot, tag)| slot.mark(tag).ok());

@@ -51,6 +51,12 @@ pub enum AcquireError {
         /// Its name.
         algorithm: &'static str,
     },
+    /// Who leaves a share of the bucket alone ([`crate::Rule::of_priority`]) does not wait for tokens: it would book them ahead of
+    /// those whom the share is for.
+    KeepsAShare {
+        /// When they will be there, beside the share, if nobody else spends.
+        wait: Span,
+    },
     /// The table has no room for another client.
     Crowded {
         /// When there may be some.
@@ -75,6 +81,7 @@ impl AcquireError {
         match self {
             AcquireError::TooLong { wait, .. }
             | AcquireError::BucketFull { wait }
+            | AcquireError::KeepsAShare { wait }
             | AcquireError::Crowded { wait } => Some(Duration::from(*wait)),
             _ => None,
         }
@@ -113,6 +120,11 @@ impl fmt::Display for AcquireError {
             Self::NoQueue { algorithm } => write!(
                 f,
                 "`limit` is a {algorithm}, which nobody can wait for; check, and try again later, or use a token bucket"
+            ),
+            Self::KeepsAShare { wait } => write!(
+                f,
+                "`priority` leaves a share of the bucket alone, and who does so does not queue; wait {wait} and try again, or \
+                 acquire with the rule's own handle"
             ),
             Self::Crowded { wait } => write!(
                 f,
