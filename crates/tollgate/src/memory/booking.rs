@@ -6,6 +6,7 @@ use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spe
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
+use crate::memory::adjust::Adjusted;
 use crate::memory::counters::Event;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread};
@@ -114,6 +115,16 @@ impl<M: MeterSource> Store<M> {
         meter.map_or(Span::ZERO, |meter| {
             wait_for(&meter, meter.lead(departure, now).min(0).unsigned_abs(), now)
         })
+    }
+
+    /// Gives back a booking of somebody who left at this departure: no more than there would be had it never come, as of any charge.
+    pub(crate) fn give_back_booked(&self, ask: &Ask, departure: Mark, when: When<'_>) -> Adjusted {
+        let ruler = self.meters.ruler(ask.limit);
+        let returnable = ruler.meter().map_or(0, |meter| {
+            let paid = meter.mark_of_booking(departure, ask.demand);
+            ruler.reading(when.moment()).returnable(paid, ask.demand.cost)
+        });
+        self.give(ask, Tokens::from_micros(returnable), when)
     }
 
     /// Makes the bucket hold no more than when the ask, with this departure, was booked; if it was forgotten it gets a place for

@@ -3,9 +3,10 @@
 //! Who leaves late leaves late, but what ran over meanwhile is gone, as it is for any bucket: a stalled program does not
 //! let everybody go at once.
 
+use std::collections::BTreeMap;
 use std::task::Waker;
 
-use tollgate_core::Span;
+use tollgate_core::{Mark, Span};
 
 use super::queue::{Queue, Ticket};
 use crate::identity::BucketId;
@@ -17,7 +18,11 @@ use crate::sync::MutexGuard;
 
 /// How late a departure may be at the bucket's cost: timers are coarse, and programs busy. What a full bucket would have
 /// spilt before that is lost to those who wait, so in every interval of length d at most
-/// `burst + rate · (d + LATENESS_MAX)` leaves.
+/// `burst + rate · (d + LATENESS_MAX)` leaves the queue.
+///
+/// It leaves when it is let go: by its own look at the queue, or by that of anyone else who waits for the key. Whoever was let go
+/// on time and runs late has had its turn when it came, like a thread that is admitted and then stalls: that is not
+/// bounded.
 pub const LATENESS_MAX: Span = Span::from_millis(10);
 
 /// Who waits.
@@ -30,12 +35,14 @@ pub(crate) struct Waiter {
     pub(crate) waker: Waker,
 }
 
-/// Lets all leave whose time has come by `when`, first come, first served; how many those were.
+/// Lets all leave whose time has come by `when`, first come, first served; how many those were. Until they look, their
+/// departures are noted in `unnoticed`.
 pub(crate) fn serve<M: MeterSource>(
     queue: &mut Queue<Waiter>,
     store: &Store<M>,
     id: BucketId,
     when: When<'_>,
+    unnoticed: &mut BTreeMap<Ticket, Mark>,
     wakers: &mut Wakers,
 ) -> u64 {
     let (now, mut left, mut known) = (when.moment(), 0, None);
@@ -51,6 +58,7 @@ pub(crate) fn serve<M: MeterSource>(
         }
         let Some(waiter) = queue.pop() else { break };
         wakers.wake(ticket, waiter.waker);
+        unnoticed.insert(ticket, departure);
         left += 1;
         let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
