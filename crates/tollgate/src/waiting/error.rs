@@ -17,7 +17,7 @@ use crate::memory::store::Ask;
 pub enum AcquireError {
     /// The key or the cost makes no sense.
     Invalid(CheckError),
-    /// The cost is above the burst: no wait will help.
+    /// The cost is above the burst, which may have been lowered during the wait: no longer wait will help.
     Never {
         /// What was asked for.
         cost: Cost,

@@ -128,6 +128,12 @@ impl Queues {
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         let (when, bucket) = (now(), Bucket(ask.id));
+        // The burst was lowered meanwhile. With the lock held: whoever does not see that here is woken for it.
+        if store.meters.ruler(ask.limit).never_admits(ask.demand) {
+            self.withdraw(&mut shard, store, ask, place, when, &mut wakers);
+            wakers.wake_without(shard);
+            return Err(AcquireError::Never { cost: ask.demand.cost });
+        }
         let now = when.moment();
         let waited = now.since(place.since);
         let Shard { queues, unnoticed, .. } = &mut *shard;
@@ -165,8 +171,7 @@ impl Queues {
         turn
     }
 
-    /// Someone will not look again. If its time has come, whether it noticed or not, it gives back only what there would be had it
-    /// never come; before that, everything.
+    /// Someone will not look again.
     pub(crate) fn cancel<'c, M: MeterSource>(
         &self,
         store: &Store<M>,
@@ -175,11 +180,25 @@ impl Queues {
         now: impl FnOnce() -> When<'c>,
     ) {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let (when, bucket) = (now(), Bucket(ask.id));
-        let Shard { queues, unnoticed, .. } = &mut *shard;
+        self.withdraw(&mut shard, store, ask, place, now(), &mut wakers);
+        wakers.wake_without(shard);
+    }
+
+    /// Takes someone out who has not left, or has not noticed. If its time has come it gives back no more than there would be had
+    /// it never come; before that, everything.
+    fn withdraw<M: MeterSource>(
+        &self,
+        shard: &mut Shard,
+        store: &Store<M>,
+        ask: &Ask,
+        place: Place,
+        when: When<'_>,
+        wakers: &mut Wakers,
+    ) {
+        let (Shard { queues, unnoticed, .. }, bucket) = (shard, Bucket(ask.id));
         let queue = queues.entry(bucket).or_default();
         wakers.leave_out(place.ticket);
-        self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));
+        self.note_left(serve(queue, store, ask.id, when, unnoticed, wakers));
         match unnoticed.remove(&place.ticket) {
             // All who are in the queue are behind it.
             Some(departure) if !mutant::is("no give back") => {
@@ -187,12 +206,11 @@ impl Queues {
                 wakers.wake_head(queue);
             }
             Some(_) => {}
-            None => self.give_up(queue, store, ask, place.ticket, when, &mut wakers),
+            None => self.give_up(queue, store, ask, place.ticket, when, wakers),
         }
         if queue.is_empty() {
             queues.remove(&bucket);
         }
-        wakers.wake_without(shard);
     }
 
     /// Someone leaves the queue before its time has come, and everything is given back.
@@ -229,15 +247,13 @@ impl Queues {
         adjusted
     }
 
-    /// A limit was changed: whoever set a timer by the old one must set it anew.
+    /// A limit was changed: whoever set a timer by the old one must set it anew, and whoever asked for more than the burst is now
+    /// must give up.
     pub(crate) fn limit_changed(&self, limit: LimitId) {
         for shard in &self.shards {
-            let (mut wakers, mut shard) = (Wakers::default(), lock(shard));
-            for queue in shard.queues.values_mut() {
-                if queue.head().is_some_and(|head| head.waiter.limit == limit) {
-                    wakers.wake_head(queue);
-                }
-                wakers.wake_impatient(queue, |waiter| waiter.limit == limit);
+            let (mut wakers, shard) = (Wakers::default(), lock(shard));
+            for queue in shard.queues.values() {
+                wakers.wake_those(queue, |waiter| waiter.limit == limit);
             }
             wakers.wake_without(shard);
         }

@@ -63,7 +63,7 @@ pub(crate) fn serve<M: MeterSource>(
         let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
             delay(queue, store, id, spilt, when);
-            wakers.wake_impatient(queue, |_| true);
+            wakers.wake_those(queue, |waiter| !waiter.is_patient);
         }
     }
     if left > 0 && !mutant::is("no wake on leaving") {
@@ -117,10 +117,10 @@ impl Wakers {
         }
     }
 
-    /// Those who do not wait for ever have to see whether they still want to.
-    pub(crate) fn wake_impatient(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
-        let impatient = queue.iter().filter(|waiter| !waiter.is_patient && which(waiter));
-        self.called.extend(impatient.map(|waiter| waiter.waker.clone()));
+    /// Some have to see whether they still want to wait, and may.
+    pub(crate) fn wake_those(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
+        let waiters = queue.iter().filter(|waiter| which(waiter));
+        self.called.extend(waiters.map(|waiter| waiter.waker.clone()));
     }
 
     /// Keeps a waker until no lock is held: dropping it may drop a task, and that task may wait here itself.
