@@ -30,7 +30,7 @@ pub(crate) struct Booked {
 pub(crate) enum Unbooked {
     /// The cost is above the burst.
     Never,
-    /// It would be covered only after this wait, which is longer than allowed.
+    /// It would be covered only after this wait, which is longer than allowed, or [`Span::MAX`]: never.
     TooLong(Span),
     /// A leaky bucket has no room for it until after this wait.
     Full(Span),
@@ -75,7 +75,7 @@ impl<M: MeterSource> Store<M> {
                     let booking =
                         meter.book(from, ask.demand, now).map_err(|why| unbooked(why, &meter, now))?;
                     let wait = wait_for(&meter, booking.missing, now);
-                    if wait > wait_max {
+                    if wait > wait_max || wait == Span::MAX {
                         return Err(Unbooked::TooLong(wait));
                     }
                     if slot.swap(mark, booking.mark) {
@@ -134,7 +134,13 @@ impl<M: MeterSource> Store<M> {
         let Some(meter) = ruler.meter() else { return };
         let booked = meter.mark_of_booking(departure, ask.demand);
         let most = ruler.reading(when.moment()).balance(booked);
-        while self.find(ask).is_none() && matches!(self.place_to_book(ask, when), Ok(None)) {}
+        let patience = Patience::default();
+        for _ in 0..PLACES_MAX {
+            if self.find(ask).is_some() || !matches!(self.place_to_book(ask, when), Ok(None)) {
+                break;
+            }
+            patience.wait();
+        }
         self.rewrite(ask, when, |reading: &Reading, mark| reading.emptier(mark, reading.mark_of(most)));
     }
 
@@ -166,6 +172,8 @@ fn unbooked(why: Unbookable, meter: &Meter, now: Moment) -> Unbooked {
     }
 }
 
+/// How long until so much is minted; [`Span::MAX`] if time, which ends after 584 years, ends first.
 fn wait_for(meter: &Meter, missing: u64, now: Moment) -> Span {
-    if missing == 0 { Span::ZERO } else { meter.wait_for(missing, now) }
+    let wait = if missing == 0 { Span::ZERO } else { meter.wait_for(missing, now) };
+    if missing > 0 && now + wait == Moment::from_nanos(u64::MAX) { Span::MAX } else { wait }
 }

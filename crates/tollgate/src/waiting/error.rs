@@ -24,7 +24,8 @@ pub enum AcquireError {
     },
     /// Its turn would come, or came no sooner, than allowed by [`crate::Acquire::within`].
     TooLong {
-        /// The wait that it would have taken.
+        /// The wait that it would have taken; [`Span::MAX`] if its turn comes after the end of time, when a clock has run for
+        /// 584 years: nobody waits for that.
         wait: Span,
         /// The longest that was allowed.
         wait_max: Span,
