@@ -2,7 +2,8 @@
 //!
 //! Booking and joining happen under one lock, so a queue's order is the order in which its bucket was charged. Only the
 //! head has a timer. Whoever looks after its time has come lets all leave whose time has come, wakes them, and wakes the
-//! new head to set its timer. Wakers are called and dropped when no lock is held: they are somebody else's code.
+//! new head to set its timer. Wakers are somebody else's code: they are called and dropped when no lock is held, and only
+//! cloned and compared while one is.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -250,13 +251,13 @@ impl Queues {
     /// A limit was changed: whoever set a timer by the old one must set it anew, and whoever asked for more than the burst is now
     /// must give up.
     pub(crate) fn limit_changed(&self, limit: LimitId) {
+        let mut wakers = Wakers::default();
         for shard in &self.shards {
-            let (mut wakers, shard) = (Wakers::default(), lock(shard));
-            for queue in shard.queues.values() {
+            for queue in lock(shard).queues.values() {
                 wakers.wake_those(queue, |waiter| waiter.limit == limit);
             }
-            wakers.wake_without(shard);
         }
+        wakers.wake_all();
     }
 
     /// How many wait now.

@@ -4,6 +4,7 @@
 //! let everybody go at once.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use tollgate_core::{Mark, Span};
@@ -62,7 +63,7 @@ pub(crate) fn serve<M: MeterSource>(
         left += 1;
         let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
-            delay(queue, store, id, spilt, when);
+            delay(queue, store, (Ask { id, limit, demand }, departure), spilt, when);
             wakers.wake_those(queue, |waiter| !waiter.is_patient);
         }
     }
@@ -72,19 +73,21 @@ pub(crate) fn serve<M: MeterSource>(
     left
 }
 
-/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them.
+/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them. If nobody is
+/// left, the bucket is moved with the one that just left: what that took came out of a full bucket.
 fn delay<M: MeterSource>(
     queue: &mut Queue<Waiter>,
     store: &Store<M>,
-    id: BucketId,
+    (left, departure): (Ask, Mark),
     spilt: u64,
     when: When<'_>,
 ) {
     queue.delay(spilt);
-    if let Some((last, demand, departure)) = queue.last() {
-        let ask = Ask { id, limit: last.limit, demand };
-        store.drain_to(&ask, departure, when);
-    }
+    let last =
+        queue.last().map(|(last, demand, departure)| (Ask { limit: last.limit, demand, ..left }, departure));
+    let (ask, departure) =
+        last.unwrap_or_else(|| (left, Mark::from_word(departure.word().wrapping_add(spilt))));
+    store.drain_to(&ask, departure, when);
 }
 
 /// Wakers to be called, and others to be dropped, once no lock is held.
@@ -132,6 +135,24 @@ impl Wakers {
     /// Lets go of the lock and wakes.
     pub(crate) fn wake_without<T>(self, lock: MutexGuard<'_, T>) {
         drop(lock);
-        self.called.into_iter().for_each(Waker::wake);
+        self.wake_all();
+    }
+
+    /// Wakes; to be called with no lock held. If a waker panics, the others are woken all the same, and then it goes on.
+    pub(crate) fn wake_all(self) {
+        let mut rest = Rest(self.called.into_iter());
+        rest.0.by_ref().for_each(Waker::wake);
+    }
+}
+
+/// Wakers that are still to be called: nobody sleeps on because somebody else's waker panicked.
+struct Rest(std::vec::IntoIter<Waker>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        for waker in self.0.by_ref() {
+            // Only while a panic is on its way; a second one would end the program.
+            drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
+        }
     }
 }
