@@ -23,7 +23,8 @@ use crate::sync::MutexGuard;
 ///
 /// It leaves when it is let go: by its own look at the queue, or by that of anyone else who waits for the key. Whoever was let go
 /// on time and runs late has had its turn when it came, like a thread that is admitted and then stalls: that is not
-/// bounded.
+/// bounded. Nor do checks know of a queue that nobody served: those that come after a stall, before anybody has looked, may
+/// be admitted a burst besides.
 pub const LATENESS_MAX: Span = Span::from_millis(10);
 
 /// Who waits.

@@ -34,9 +34,9 @@ fn by_hand() -> (Limiter, Clock) {
     (Limiter::builder().clock(clock.clone()).build(per_second(10, 5)).unwrap(), clock)
 }
 
-fn join(limiter: &Limiter, key: &str, waker: Waker) -> Acquire {
+fn join(limiter: &Limiter, key: &str, waker: &Waker) -> Acquire {
     let mut acquire = limiter.acquire(key, Cost::ONE);
-    assert!(Pin::new(&mut acquire).poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(Pin::new(&mut acquire).poll(&mut Context::from_waker(waker)).is_pending());
     acquire
 }
 
@@ -48,7 +48,7 @@ fn a_waker_that_panics_does_not_keep_the_others_asleep() {
         let woken: Arc<Counts> = Arc::default();
         let wakers =
             [Arc::new(Panics).into(), woken.clone().into(), Arc::new(Panics).into(), woken.clone().into()];
-        let mut waiting = wakers.map(|waker| join(&limiter, KEY, waker));
+        let mut waiting = wakers.map(|waker| join(&limiter, KEY, &waker));
         clock.advance(Span::from_millis(400));
         let mut neighbour = limiter.acquire(KEY, Cost::ONE);
         assert!(
@@ -70,7 +70,7 @@ fn nor_those_of_other_buckets_when_a_limit_changes() {
         for (client, key) in keys.iter().enumerate() {
             assert!(limiter.check_n(key.as_str(), Cost::tokens(5)).is_admitted());
             let waker = if client % 2 == 0 { Arc::new(Panics).into() } else { woken.clone().into() };
-            waiting.push(join(&limiter, key, waker));
+            waiting.push(join(&limiter, key, &waker));
         }
         let change = || limiter.default_rule().set_limit(per_second(20, 5));
         assert!(catch_unwind(AssertUnwindSafe(change)).is_err());
