@@ -71,7 +71,7 @@ impl Shares {
 impl Rule {
     /// A handle on the same buckets for checks of one priority: they leave alone what `shares` keep for more important ones.
     /// Everything that is done with it (checks, charges, reservations) counts as of this priority; `remaining` is what it may
-    /// still spend.
+    /// still spend. Where that leaves a share alone, [`Rule::acquire`] does not wait: it is admitted at once, or told how long to wait.
     ///
     /// ```
     /// # use tollgate::*;

@@ -18,5 +18,7 @@ mod order;
 mod promise;
 #[path = "waiting/stalls.rs"]
 mod stalls;
+#[path = "waiting/wakers.rs"]
+mod wakers;
 #[path = "waiting/world.rs"]
 mod world;

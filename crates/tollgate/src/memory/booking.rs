@@ -2,10 +2,11 @@
 //!
 //! While a booking is not covered the bucket is in debt, so no check is admitted before whoever waits. Knows no queue.
 
-use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Unbookable};
+use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Tokens, Unbookable};
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
+use crate::memory::adjust::Adjusted;
 use crate::memory::counters::Event;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread};
@@ -29,7 +30,7 @@ pub(crate) struct Booked {
 pub(crate) enum Unbooked {
     /// The cost is above the burst.
     Never,
-    /// It would be covered only after this wait, which is longer than allowed.
+    /// It would be covered only after this wait, which is longer than allowed, or [`Span::MAX`]: never.
     TooLong(Span),
     /// A leaky bucket has no room for it until after this wait.
     Full(Span),
@@ -74,7 +75,7 @@ impl<M: MeterSource> Store<M> {
                     let booking =
                         meter.book(from, ask.demand, now).map_err(|why| unbooked(why, &meter, now))?;
                     let wait = wait_for(&meter, booking.missing, now);
-                    if wait > wait_max {
+                    if wait > wait_max || wait == Span::MAX {
                         return Err(Unbooked::TooLong(wait));
                     }
                     if slot.swap(mark, booking.mark) {
@@ -91,15 +92,16 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Whether there is nothing to do but to book: the bucket is in the table and holds too little, or it is one that nobody
-    /// leaves without a booking. A quick look: what it does not see, a check in full will.
+    /// leaves without a booking. A quick look: what it does not see, a check in full will. Who leaves a share alone books in a
+    /// leaky bucket only, which keeps the share: elsewhere its booking would go through the share into debt.
     pub(crate) fn must_book(&self, ask: &Ask, now: Moment) -> Result<bool, Unbooked> {
         let ruler = self.meters.ruler(ask.limit);
         let meter = meter_of(&ruler)?;
         if ruler.never_admits(ask.demand) {
             return Err(Unbooked::Never);
         }
-        if meter.is_queue() {
-            return Ok(true);
+        if meter.is_queue() || ask.demand.keep > Tokens::ZERO {
+            return Ok(meter.is_queue());
         }
         let mark = self.find(ask).filter(|(_, tag)| tag.limit() == Some(ask.limit));
         let mark = mark.and_then(|(slot, tag)| slot.mark(tag).ok());
@@ -115,6 +117,16 @@ impl<M: MeterSource> Store<M> {
         })
     }
 
+    /// Gives back a booking of somebody who left at this departure: no more than there would be had it never come, as of any charge.
+    pub(crate) fn give_back_booked(&self, ask: &Ask, departure: Mark, when: When<'_>) -> Adjusted {
+        let ruler = self.meters.ruler(ask.limit);
+        let returnable = ruler.meter().map_or(0, |meter| {
+            let paid = meter.mark_of_booking(departure, ask.demand);
+            ruler.reading(when.moment()).returnable(paid, ask.demand.cost)
+        });
+        self.give(ask, Tokens::from_micros(returnable), when)
+    }
+
     /// Makes the bucket hold no more than when the ask, with this departure, was booked; if it was forgotten it gets a place for
     /// that.
     pub(crate) fn drain_to(&self, ask: &Ask, departure: Mark, when: When<'_>) {
@@ -122,7 +134,13 @@ impl<M: MeterSource> Store<M> {
         let Some(meter) = ruler.meter() else { return };
         let booked = meter.mark_of_booking(departure, ask.demand);
         let most = ruler.reading(when.moment()).balance(booked);
-        while self.find(ask).is_none() && matches!(self.place_to_book(ask, when), Ok(None)) {}
+        let patience = Patience::default();
+        for _ in 0..PLACES_MAX {
+            if self.find(ask).is_some() || !matches!(self.place_to_book(ask, when), Ok(None)) {
+                break;
+            }
+            patience.wait();
+        }
         self.rewrite(ask, when, |reading: &Reading, mark| reading.emptier(mark, reading.mark_of(most)));
     }
 
@@ -154,6 +172,8 @@ fn unbooked(why: Unbookable, meter: &Meter, now: Moment) -> Unbooked {
     }
 }
 
+/// How long until so much is minted; [`Span::MAX`] if time, which ends after 584 years, ends first.
 fn wait_for(meter: &Meter, missing: u64, now: Moment) -> Span {
-    if missing == 0 { Span::ZERO } else { meter.wait_for(missing, now) }
+    let wait = if missing == 0 { Span::ZERO } else { meter.wait_for(missing, now) };
+    if missing > 0 && now + wait == Moment::from_nanos(u64::MAX) { Span::MAX } else { wait }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
-use tollgate_core::{Cost, Moment, Span};
+use tollgate_core::{Cost, Moment, Span, Tokens};
 
 use super::error::AcquireError;
 use super::place::{Place, Terms, Turn};
@@ -56,6 +56,10 @@ pub(super) enum Step {
 
 impl Rule {
     /// Asks for `cost` from the bucket of `key`, and waits for it if need be: first come, first served.
+    ///
+    /// A handle that leaves a share of the bucket alone ([`Rule::of_priority`]) does not wait, since whoever waits books its tokens
+    /// ahead of everybody, also of those whom the share is for: it gets its tokens at once, or
+    /// [`AcquireError::KeepsAShare`] with the exact wait. In a [`crate::LeakyBucket`] it queues beside the share.
     ///
     /// ```
     /// # use tollgate::*;
@@ -162,7 +166,7 @@ impl Acquire {
         }
     }
 
-    /// Takes the tokens if they are there, otherwise joins the queue.
+    /// Takes the tokens if they are there, otherwise joins the queue, if it may.
     fn come(&self, ask: &Ask, now: Moment, waker: &Waker) -> Result<Turn, AcquireError> {
         let Shared { store, clock, waiting, .. } = &*self.shared;
         let join = || waiting.join(store, ask, self.terms, || When::Read(clock.now(), clock), waker);
@@ -170,6 +174,9 @@ impl Acquire {
             Err(unbooked) => Err(AcquireError::of(unbooked, ask, self.terms.wait_max)),
             Ok(true) => join(),
             Ok(false) => match store.charge(ask, When::Read(now, clock)) {
+                Verdict::Deny { cause: Cause::Exceeded, wait, .. } if ask.demand.keep > Tokens::ZERO => {
+                    Err(AcquireError::KeepsAShare { wait })
+                }
                 Verdict::Deny { cause: Cause::Exceeded, .. } => join(),
                 Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
                 Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),

@@ -17,14 +17,15 @@ use crate::memory::store::Ask;
 pub enum AcquireError {
     /// The key or the cost makes no sense.
     Invalid(CheckError),
-    /// The cost is above the burst: no wait will help.
+    /// The cost is above the burst, which may have been lowered during the wait: no longer wait will help.
     Never {
         /// What was asked for.
         cost: Cost,
     },
     /// Its turn would come, or came no sooner, than allowed by [`crate::Acquire::within`].
     TooLong {
-        /// The wait that it would have taken.
+        /// The wait that it would have taken; [`Span::MAX`] if its turn comes after the end of time, when a clock has run for
+        /// 584 years: nobody waits for that.
         wait: Span,
         /// The longest that was allowed.
         wait_max: Span,
@@ -51,6 +52,12 @@ pub enum AcquireError {
         /// Its name.
         algorithm: &'static str,
     },
+    /// Who leaves a share of the bucket alone ([`crate::Rule::of_priority`]) does not wait for tokens: it would book them ahead of
+    /// those whom the share is for.
+    KeepsAShare {
+        /// When they will be there, beside the share, if nobody else spends.
+        wait: Span,
+    },
     /// The table has no room for another client.
     Crowded {
         /// When there may be some.
@@ -75,6 +82,7 @@ impl AcquireError {
         match self {
             AcquireError::TooLong { wait, .. }
             | AcquireError::BucketFull { wait }
+            | AcquireError::KeepsAShare { wait }
             | AcquireError::Crowded { wait } => Some(Duration::from(*wait)),
             _ => None,
         }
@@ -113,6 +121,11 @@ impl fmt::Display for AcquireError {
             Self::NoQueue { algorithm } => write!(
                 f,
                 "`limit` is a {algorithm}, which nobody can wait for; check, and try again later, or use a token bucket"
+            ),
+            Self::KeepsAShare { wait } => write!(
+                f,
+                "`priority` leaves a share of the bucket alone, and who does so does not queue; wait {wait} and try again, or \
+                 acquire with the rule's own handle"
             ),
             Self::Crowded { wait } => write!(
                 f,

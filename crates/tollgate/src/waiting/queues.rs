@@ -2,14 +2,15 @@
 //!
 //! Booking and joining happen under one lock, so a queue's order is the order in which its bucket was charged. Only the
 //! head has a timer. Whoever looks after its time has come lets all leave whose time has come, wakes them, and wakes the
-//! new head to set its timer. Wakers are called and dropped when no lock is held: they are somebody else's code.
+//! new head to set its timer. Wakers are somebody else's code: they are called and dropped when no lock is held, and only
+//! cloned and compared while one is.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use tollgate_core::{Span, Tokens};
+use tollgate_core::{Mark, Span, Tokens};
 
 use super::bucket_key::{AsItIs, Bucket};
 use super::error::AcquireError;
@@ -41,6 +42,8 @@ pub(crate) struct Queues {
 #[derive(Debug, Default)]
 struct Shard {
     queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<AsItIs>>,
+    /// At which departure those left who have not noticed yet: no more than there are [`crate::Acquire`]s.
+    unnoticed: BTreeMap<Ticket, Mark>,
     last_ticket: Ticket,
 }
 
@@ -63,9 +66,9 @@ impl Queues {
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         let when = now();
-        let Shard { queues, last_ticket } = &mut *shard;
+        let Shard { queues, unnoticed, last_ticket } = &mut *shard;
         let queue = queues.entry(Bucket(ask.id)).or_default();
-        self.note_left(serve(queue, store, ask.id, when, &mut wakers));
+        self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));
         *last_ticket += 1;
         let turn = self.enter(store, ask, terms, when, queue, *last_ticket, waker);
         if queue.is_empty() {
@@ -126,16 +129,26 @@ impl Queues {
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         let (when, bucket) = (now(), Bucket(ask.id));
+        // The burst was lowered meanwhile. With the lock held: whoever does not see that here is woken for it.
+        if store.meters.ruler(ask.limit).never_admits(ask.demand) {
+            self.withdraw(&mut shard, store, ask, place, when, &mut wakers);
+            wakers.wake_without(shard);
+            return Err(AcquireError::Never { cost: ask.demand.cost });
+        }
         let now = when.moment();
         let waited = now.since(place.since);
-        let Some(queue) = shard.queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
-        if queue.find(place.ticket).is_none() {
+        let Shard { queues, unnoticed, .. } = &mut *shard;
+        if unnoticed.remove(&place.ticket).is_some() {
             return Ok(Turn::Left(waited));
         }
+        let Some(queue) = queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
         wakers.leave_out(place.ticket);
-        self.note_left(serve(queue, store, ask.id, when, &mut wakers));
+        self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));
         let turn = match queue.find(place.ticket) {
-            None => Ok(Turn::Left(waited)),
+            None => {
+                unnoticed.remove(&place.ticket);
+                Ok(Turn::Left(waited))
+            }
             Some(mine) => {
                 let (to_go, patience) = (store.time_to(ask, mine.departure, now), place.patience_at(now));
                 if patience == Span::ZERO {
@@ -153,13 +166,13 @@ impl Queues {
             self.give_up(queue, store, ask, place.ticket, when, &mut wakers);
         }
         if queue.is_empty() {
-            shard.queues.remove(&bucket);
+            queues.remove(&bucket);
         }
         wakers.wake_without(shard);
         turn
     }
 
-    /// Someone will not look again. If it was let go already, it has not noticed: its tokens go back all the same.
+    /// Someone will not look again.
     pub(crate) fn cancel<'c, M: MeterSource>(
         &self,
         store: &Store<M>,
@@ -168,21 +181,40 @@ impl Queues {
         now: impl FnOnce() -> When<'c>,
     ) {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let when = now();
-        match shard.queues.get_mut(&Bucket(ask.id)) {
-            Some(queue) => {
-                self.give_up(queue, store, ask, place.ticket, when, &mut wakers);
-                if queue.is_empty() {
-                    shard.queues.remove(&Bucket(ask.id));
-                }
-            }
-            None => {
-                store.give(ask, Tokens::from(ask.demand.cost), when);
-            }
-        }
+        self.withdraw(&mut shard, store, ask, place, now(), &mut wakers);
         wakers.wake_without(shard);
     }
 
+    /// Takes someone out who has not left, or has not noticed. If its time has come it gives back no more than there would be had
+    /// it never come; before that, everything.
+    fn withdraw<M: MeterSource>(
+        &self,
+        shard: &mut Shard,
+        store: &Store<M>,
+        ask: &Ask,
+        place: Place,
+        when: When<'_>,
+        wakers: &mut Wakers,
+    ) {
+        let (Shard { queues, unnoticed, .. }, bucket) = (shard, Bucket(ask.id));
+        let queue = queues.entry(bucket).or_default();
+        wakers.leave_out(place.ticket);
+        self.note_left(serve(queue, store, ask.id, when, unnoticed, wakers));
+        match unnoticed.remove(&place.ticket) {
+            // All who are in the queue are behind it.
+            Some(departure) if !mutant::is("no give back") => {
+                queue.forward(store.give_back_booked(ask, departure, when).given().as_micros());
+                wakers.wake_head(queue);
+            }
+            Some(_) => {}
+            None => self.give_up(queue, store, ask, place.ticket, when, wakers),
+        }
+        if queue.is_empty() {
+            queues.remove(&bucket);
+        }
+    }
+
+    /// Someone leaves the queue before its time has come, and everything is given back.
     fn give_up<M: MeterSource>(
         &self,
         queue: &mut Queue<Waiter>,
@@ -193,21 +225,15 @@ impl Queues {
         wakers: &mut Wakers,
     ) {
         let was_head = queue.head().is_some_and(|head| head.ticket == ticket);
+        let Some(waiter) = queue.cancel(ticket) else { return };
+        self.note_left(1);
+        wakers.drop_later(waiter.waker);
         if !mutant::is("no give back") {
             store.give(ask, Tokens::from(ask.demand.cost), when);
         }
-        match queue.cancel(ticket) {
-            Some(waiter) => {
-                self.note_left(1);
-                wakers.drop_later(waiter.waker);
-                if !was_head || mutant::is("no wake on cancel") {
-                    return;
-                }
-            }
-            // It had left the queue, so all who are in it are behind it.
-            None => queue.forward(ask.demand.cost.as_micros()),
+        if was_head && !mutant::is("no wake on cancel") {
+            wakers.wake_head(queue);
         }
-        wakers.wake_head(queue);
     }
 
     /// Gives a bucket tokens by other means, with nobody joining or leaving meanwhile: all who wait for it move forward by what
@@ -222,18 +248,16 @@ impl Queues {
         adjusted
     }
 
-    /// A limit was changed: whoever set a timer by the old one must set it anew.
+    /// A limit was changed: whoever set a timer by the old one must set it anew, and whoever asked for more than the burst is now
+    /// must give up.
     pub(crate) fn limit_changed(&self, limit: LimitId) {
+        let mut wakers = Wakers::default();
         for shard in &self.shards {
-            let (mut wakers, mut shard) = (Wakers::default(), lock(shard));
-            for queue in shard.queues.values_mut() {
-                if queue.head().is_some_and(|head| head.waiter.limit == limit) {
-                    wakers.wake_head(queue);
-                }
-                wakers.wake_impatient(queue, |waiter| waiter.limit == limit);
+            for queue in lock(shard).queues.values() {
+                wakers.wake_those(queue, |waiter| waiter.limit == limit);
             }
-            wakers.wake_without(shard);
         }
+        wakers.wake_all();
     }
 
     /// How many wait now.

@@ -3,9 +3,11 @@
 //! Who leaves late leaves late, but what ran over meanwhile is gone, as it is for any bucket: a stalled program does not
 //! let everybody go at once.
 
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-use tollgate_core::Span;
+use tollgate_core::{Mark, Span};
 
 use super::queue::{Queue, Ticket};
 use crate::identity::BucketId;
@@ -17,7 +19,12 @@ use crate::sync::MutexGuard;
 
 /// How late a departure may be at the bucket's cost: timers are coarse, and programs busy. What a full bucket would have
 /// spilt before that is lost to those who wait, so in every interval of length d at most
-/// `burst + rate · (d + LATENESS_MAX)` leaves.
+/// `burst + rate · (d + LATENESS_MAX)` leaves the queue.
+///
+/// It leaves when it is let go: by its own look at the queue, or by that of anyone else who waits for the key. Whoever was let go
+/// on time and runs late has had its turn when it came, like a thread that is admitted and then stalls: that is not
+/// bounded. Nor do checks know of a queue that nobody served: those that come after a stall, before anybody has looked, may
+/// be admitted a burst besides.
 pub const LATENESS_MAX: Span = Span::from_millis(10);
 
 /// Who waits.
@@ -30,12 +37,14 @@ pub(crate) struct Waiter {
     pub(crate) waker: Waker,
 }
 
-/// Lets all leave whose time has come by `when`, first come, first served; how many those were.
+/// Lets all leave whose time has come by `when`, first come, first served; how many those were. Until they look, their
+/// departures are noted in `unnoticed`.
 pub(crate) fn serve<M: MeterSource>(
     queue: &mut Queue<Waiter>,
     store: &Store<M>,
     id: BucketId,
     when: When<'_>,
+    unnoticed: &mut BTreeMap<Ticket, Mark>,
     wakers: &mut Wakers,
 ) -> u64 {
     let (now, mut left, mut known) = (when.moment(), 0, None);
@@ -51,11 +60,12 @@ pub(crate) fn serve<M: MeterSource>(
         }
         let Some(waiter) = queue.pop() else { break };
         wakers.wake(ticket, waiter.waker);
+        unnoticed.insert(ticket, departure);
         left += 1;
         let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
-            delay(queue, store, id, spilt, when);
-            wakers.wake_impatient(queue, |_| true);
+            delay(queue, store, (Ask { id, limit, demand }, departure), spilt, when);
+            wakers.wake_those(queue, |waiter| !waiter.is_patient);
         }
     }
     if left > 0 && !mutant::is("no wake on leaving") {
@@ -64,19 +74,21 @@ pub(crate) fn serve<M: MeterSource>(
     left
 }
 
-/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them.
+/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them. If nobody is
+/// left, the bucket is moved with the one that just left: what that took came out of a full bucket.
 fn delay<M: MeterSource>(
     queue: &mut Queue<Waiter>,
     store: &Store<M>,
-    id: BucketId,
+    (left, departure): (Ask, Mark),
     spilt: u64,
     when: When<'_>,
 ) {
     queue.delay(spilt);
-    if let Some((last, demand, departure)) = queue.last() {
-        let ask = Ask { id, limit: last.limit, demand };
-        store.drain_to(&ask, departure, when);
-    }
+    let last =
+        queue.last().map(|(last, demand, departure)| (Ask { limit: last.limit, demand, ..left }, departure));
+    let (ask, departure) =
+        last.unwrap_or_else(|| (left, Mark::from_word(departure.word().wrapping_add(spilt))));
+    store.drain_to(&ask, departure, when);
 }
 
 /// Wakers to be called, and others to be dropped, once no lock is held.
@@ -109,10 +121,10 @@ impl Wakers {
         }
     }
 
-    /// Those who do not wait for ever have to see whether they still want to.
-    pub(crate) fn wake_impatient(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
-        let impatient = queue.iter().filter(|waiter| !waiter.is_patient && which(waiter));
-        self.called.extend(impatient.map(|waiter| waiter.waker.clone()));
+    /// Some have to see whether they still want to wait, and may.
+    pub(crate) fn wake_those(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
+        let waiters = queue.iter().filter(|waiter| which(waiter));
+        self.called.extend(waiters.map(|waiter| waiter.waker.clone()));
     }
 
     /// Keeps a waker until no lock is held: dropping it may drop a task, and that task may wait here itself.
@@ -124,6 +136,24 @@ impl Wakers {
     /// Lets go of the lock and wakes.
     pub(crate) fn wake_without<T>(self, lock: MutexGuard<'_, T>) {
         drop(lock);
-        self.called.into_iter().for_each(Waker::wake);
+        self.wake_all();
+    }
+
+    /// Wakes; to be called with no lock held. If a waker panics, the others are woken all the same, and then it goes on.
+    pub(crate) fn wake_all(self) {
+        let mut rest = Rest(self.called.into_iter());
+        rest.0.by_ref().for_each(Waker::wake);
+    }
+}
+
+/// Wakers that are still to be called: nobody sleeps on because somebody else's waker panicked.
+struct Rest(std::vec::IntoIter<Waker>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        for waker in self.0.by_ref() {
+            // Only while a panic is on its way; a second one would end the program.
+            drop(catch_unwind(AssertUnwindSafe(|| waker.wake())));
+        }
     }
 }

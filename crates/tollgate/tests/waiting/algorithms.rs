@@ -1,8 +1,8 @@
 //! Waiting under other algorithms than the token bucket, and beside priorities.
 
 use tollgate::{
-    AcquireError, Burst, Concurrency, Cost, FixedWindow, LeakyBucket, Limiter, Priority, Rate, Shares,
-    SlidingLog, Span, Window,
+    AcquireError, Burst, Concurrency, Cost, FixedWindow, LeakyBucket, Limit, Limiter, Priority, Rate, Rule,
+    Shares, SlidingLog, Span, Window,
 };
 
 use crate::world::{KEY, World, millis, paused, per_second};
@@ -66,19 +66,63 @@ fn where_there_is_no_queue_that_is_said_and_nothing_is_charged() {
     });
 }
 
+/// Handles on the default rule that leave half of every bucket alone, and that may spend it all.
+fn bulk_and_critical(world: &World) -> [Rule; 2] {
+    let shares = Shares::NONE.keep(Priority::Critical, 50).unwrap();
+    [Priority::Bulk, Priority::Critical]
+        .map(|priority| world.limiter.default_rule().of_priority(priority, shares))
+}
+
 #[test]
-fn a_low_priority_waits_until_the_share_of_the_others_is_full_again() {
+fn who_leaves_a_share_alone_takes_nothing_of_it_by_waiting() {
     paused(async || {
-        let world = World::spent(per_second(10, 10));
-        let shares = Shares::NONE.keep(Priority::Critical, 20).unwrap();
-        let [bulk, critical] = [Priority::Bulk, Priority::Critical]
-            .map(|priority| world.limiter.default_rule().of_priority(priority, shares));
-        let slow = world.wait(1, bulk.acquire(KEY, Cost::ONE)).await;
-        tokio::time::sleep(millis(200).into()).await;
-        assert!(!bulk.check(KEY).is_admitted(), "nobody of its own kind goes before it");
-        assert!(critical.check(KEY).is_admitted(), "but those do whom the share is for");
-        slow.await.unwrap().unwrap();
-        // One token of its own, and the two that had to stay when it came: who comes later does not push it back.
-        world.assert_left(&[(1, millis(300))]);
+        let world = World::new(Limit::new(Rate::per_hour(1), Burst::tokens(100)).unwrap());
+        let [bulk, critical] = bulk_and_critical(&world);
+        assert!(bulk.check_n(KEY, Cost::tokens(50)).is_admitted());
+        for _ in 0..50 {
+            let error = bulk.acquire(KEY, Cost::ONE).await.unwrap_err();
+            assert_eq!(error, AcquireError::KeepsAShare { wait: Span::from_secs(3_600) });
+        }
+        assert_eq!((world.elapsed(), world.limiter.waiters()), (Span::ZERO, 0), "refused at once");
+        let admitted = (0..60).filter(|_| critical.check(KEY).is_admitted()).count();
+        assert_eq!(admitted, 50, "the whole share");
+    });
+}
+
+#[test]
+fn who_leaves_a_share_alone_is_admitted_at_once_or_told_the_exact_wait() {
+    paused(async || {
+        let world = World::new(per_second(10, 10));
+        let [bulk, critical] = bulk_and_critical(&world);
+        assert_eq!(bulk.acquire(KEY, Cost::tokens(5)).await.unwrap().waited, Span::ZERO);
+        assert_eq!(critical.acquire(KEY, Cost::tokens(5)).await.unwrap().waited, Span::ZERO);
+        let waiting = world.wait(1, critical.acquire(KEY, Cost::tokens(2))).await;
+        let error = bulk.acquire(KEY, Cost::ONE).await.unwrap_err();
+        // What is booked already, one token, and the share.
+        assert_eq!(error.retry_after(), Some(millis(800).into()));
+        assert_eq!(
+            error.to_string(),
+            "`priority` leaves a share of the bucket alone, and who does so does not queue; wait 800ms and try again, or \
+             acquire with the rule's own handle"
+        );
+        waiting.await.unwrap().unwrap();
+        tokio::time::sleep(millis(600).into()).await;
+        assert_eq!(bulk.acquire(KEY, Cost::ONE).await.unwrap().waited, Span::ZERO);
+    });
+}
+
+#[test]
+fn in_a_leaky_bucket_who_leaves_a_share_alone_queues_beside_it() {
+    paused(async || {
+        let leaky = LeakyBucket::new(Rate::per_second(10), Burst::tokens(4)).unwrap();
+        let world = World::with(Limiter::builder(), leaky);
+        let [bulk, critical] = bulk_and_critical(&world);
+        let _first = world.wait(1, bulk.acquire(KEY, Cost::ONE)).await;
+        let _second = world.wait(2, bulk.acquire(KEY, Cost::ONE)).await;
+        let error = bulk.acquire(KEY, Cost::ONE).await.unwrap_err();
+        assert_eq!(error, AcquireError::BucketFull { wait: millis(100) });
+        let third = world.wait(3, critical.acquire(KEY, Cost::ONE)).await;
+        third.await.unwrap().unwrap();
+        world.assert_left(&[(1, millis(0)), (2, millis(100)), (3, millis(200))]);
     });
 }

@@ -1,8 +1,12 @@
 //! What cannot be acquired is refused with a typed error; nothing panics, and nothing is minted.
 
-use tollgate::{AcquireError, CheckError, Cost, DEBT_MAX, Limit, Rate, Span, Verdict};
+use std::task::Poll;
 
-use crate::world::{KEY, World, millis, paused, per_second};
+use tollgate::{
+    AcquireError, CheckError, Clock, Cost, DEBT_MAX, Limit, Limiter, Moment, Rate, Span, Verdict,
+};
+
+use crate::world::{KEY, World, millis, paused, per_second, poll_once};
 
 #[test]
 fn bad_keys_and_costs_are_refused_at_once() {
@@ -80,5 +84,20 @@ fn a_debt_beyond_all_bounds_is_refused_and_mints_nothing() {
         assert!(!world.limiter.check_n(KEY, Cost::micros(1)).is_admitted(), "deep in debt is not full");
         deep.await.unwrap().unwrap();
         world.assert_left(&[(1, Span::from_secs(500))]);
+    });
+}
+
+/// After 584 years a clock stands still: what is missing then will never be there.
+#[test]
+fn at_the_end_of_time_every_wait_is_endless_and_nobody_leaves_unpaid() {
+    paused(async || {
+        let clock = Clock::manual(Moment::from_nanos(u64::MAX - 1));
+        let limiter = Limiter::builder().clock(clock.clone()).build(per_second(10, 5)).unwrap();
+        assert!(limiter.check_n(KEY, Cost::tokens(5)).is_admitted());
+        let endless = Err(AcquireError::TooLong { wait: Span::MAX, wait_max: Span::MAX });
+        assert_eq!(poll_once(&mut limiter.acquire(KEY, Cost::ONE)), Poll::Ready(endless));
+        clock.advance(Span::from_nanos(1));
+        assert_eq!(poll_once(&mut limiter.acquire(KEY, Cost::ONE)), Poll::Ready(endless));
+        assert_eq!(limiter.waiters(), 0);
     });
 }

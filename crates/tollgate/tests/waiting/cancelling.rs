@@ -1,19 +1,9 @@
 //! A dropped future gives its place back, and those behind it move forward.
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-
 use tollgate::{Acquire, Cost, Verdict};
 use tollgate_sim::seeds;
 
-use crate::world::{KEY, World, millis, paused, per_second};
-
-/// Joins the queue and does nothing more.
-fn poll_once(acquire: &mut Acquire) -> bool {
-    let poll = pin!(acquire).poll(&mut Context::from_waker(Waker::noop()));
-    matches!(poll, Poll::Ready(Ok(_)))
-}
+use crate::world::{KEY, World, millis, paused, per_second, poll_once};
 
 #[test]
 fn those_behind_who_gave_up_leave_earlier_and_those_before_do_not() {
@@ -49,7 +39,7 @@ fn checks_are_admitted_as_if_who_gave_up_had_never_come() {
         let world = World::spent(per_second(10, 5));
         let Verdict::Deny { wait: before, .. } = world.limiter.check(KEY) else { panic!() };
         let mut waiting: Vec<Acquire> = (0..10).map(|_| world.acquire(3)).collect();
-        assert!(waiting.iter_mut().all(|acquire| !poll_once(acquire)));
+        assert!(waiting.iter_mut().all(|acquire| poll_once(acquire).is_pending()));
         assert_eq!(world.limiter.waiters(), 10);
         let Verdict::Deny { wait: behind, .. } = world.limiter.check(KEY) else { panic!() };
         assert_eq!(behind, before + millis(3_000));
@@ -67,7 +57,7 @@ fn who_was_let_go_but_never_noticed_gives_its_tokens_back() {
     paused(async || {
         let world = World::spent(per_second(10, 1));
         let mut unlucky = world.acquire(1);
-        assert!(!poll_once(&mut unlucky));
+        assert!(poll_once(&mut unlucky).is_pending());
         let next = world.wait(2, world.acquire(1)).await;
         tokio::time::sleep(millis(100).into()).await;
         // Whoever joins lets the first one go; nobody polls that one again.
@@ -77,6 +67,66 @@ fn who_was_let_go_but_never_noticed_gives_its_tokens_back() {
         next.await.unwrap().unwrap();
         last.await.unwrap().unwrap();
         world.assert_left(&[(2, millis(100)), (3, millis(200))]);
+    });
+}
+
+/// Ten who wait for a whole burst each, one of them due every ten seconds.
+fn ten_bursts(world: &World) -> Vec<Acquire> {
+    let mut waiting: Vec<Acquire> = (0..10).map(|_| world.acquire(10)).collect();
+    assert!(waiting.iter_mut().all(|acquire| poll_once(acquire).is_pending()));
+    waiting
+}
+
+/// How many checks are admitted while one after the other gives up.
+fn admitted_at_once(world: &World, waiting: Vec<Acquire>) -> usize {
+    let admitted = || (0..200).filter(|_| world.limiter.check(KEY).is_admitted()).count();
+    let before = admitted();
+    waiting.into_iter().fold(before, |sum, acquire| {
+        drop(acquire);
+        sum + admitted()
+    })
+}
+
+#[test]
+fn who_was_let_go_long_ago_gives_back_no_more_than_there_would_be_had_it_never_come() {
+    paused(async || {
+        let world = World::spent(per_second(1, 10));
+        let waiting = ten_bursts(&world);
+        for _ in 0..10 {
+            tokio::time::advance(millis(10_000).into()).await;
+            // A neighbour that comes and gives up lets those go whose time has come.
+            let _ = poll_once(&mut world.acquire(1));
+        }
+        assert_eq!(world.limiter.waiters(), 0, "all were let go on time");
+        tokio::time::advance(millis(10_000).into()).await;
+        assert_eq!(admitted_at_once(&world, waiting), 10, "one burst");
+    });
+}
+
+#[test]
+fn who_could_have_gone_long_ago_gives_back_no_more_either() {
+    paused(async || {
+        let world = World::spent(per_second(1, 10));
+        let waiting = ten_bursts(&world);
+        tokio::time::advance(millis(110_000).into()).await;
+        assert_eq!(admitted_at_once(&world, waiting), 10, "one burst");
+    });
+}
+
+#[test]
+fn what_the_unnoticed_give_back_moves_those_behind_forward_by_just_that() {
+    paused(async || {
+        let world = World::spent(per_second(10, 10));
+        let mut unnoticed = world.acquire(10); // at 1 s
+        assert!(poll_once(&mut unnoticed).is_pending());
+        let _next = world.wait(1, world.acquire(10)).await; // at 2 s
+        let last = world.wait(2, world.acquire(5)).await; // at 2.5 s
+        tokio::time::sleep(millis(1_000).into()).await;
+        let _ = poll_once(&mut world.acquire(1));
+        tokio::time::sleep(millis(400).into()).await;
+        drop(unnoticed); // had it never come, four of its ten would have run over
+        last.await.unwrap().unwrap();
+        world.assert_left(&[(1, millis(1_400)), (2, millis(1_900))]);
     });
 }
 

@@ -1,8 +1,10 @@
 //! Limits that change while somebody waits.
 
+use std::task::Poll;
+
 use tollgate::{AcquireError, Cost};
 
-use crate::world::{KEY, World, millis, paused, per_second};
+use crate::world::{KEY, World, millis, paused, per_second, poll_once};
 
 #[test]
 fn a_raised_rate_lets_those_who_wait_leave_sooner() {
@@ -61,14 +63,36 @@ fn who_would_wait_too_long_after_a_change_gives_up_in_time_and_gives_its_place_b
 }
 
 #[test]
-fn a_burst_lowered_below_what_was_booked_still_lets_it_leave() {
+fn who_asked_for_more_than_a_lowered_burst_is_told_so_and_gives_its_place_back() {
     paused(async || {
         let world = World::spent(per_second(10, 10));
-        let task = world.wait(1, world.acquire(10)).await;
+        let small = world.wait(1, world.acquire(1)).await;
+        let large = world.wait(2, world.acquire(10)).await;
+        let behind = world.wait(3, world.acquire(1)).await;
         world.limiter.default_rule().set_limit(per_second(10, 1)).unwrap();
-        task.await.unwrap().unwrap();
-        world.assert_left(&[(1, millis(1_000))]);
-        assert!(matches!(world.acquire(10).await, Err(AcquireError::Never { .. })));
+        assert_eq!(large.await.unwrap(), Err(AcquireError::Never { cost: Cost::tokens(10) }));
+        assert_eq!((world.elapsed(), world.limiter.waiters()), (millis(0), 2), "at once");
+        small.await.unwrap().unwrap();
+        behind.await.unwrap().unwrap();
+        world.assert_left(&[(1, millis(100)), (3, millis(200))]);
+    });
+}
+
+/// Whoever was told to look and does so late does not leave either, though others were served behind it meanwhile.
+#[test]
+fn who_asked_for_more_than_a_lowered_burst_is_told_so_however_late_it_looks() {
+    paused(async || {
+        let world = World::spent(per_second(10, 10));
+        let mut large = world.acquire(10);
+        assert!(poll_once(&mut large).is_pending());
+        world.limiter.default_rule().set_limit(per_second(10, 1)).unwrap();
+        tokio::time::advance(millis(5_000).into()).await;
+        let behind = world.wait(1, world.acquire(1)).await;
+        let refused = Poll::Ready(Err(AcquireError::Never { cost: Cost::tokens(10) }));
+        assert_eq!(poll_once(&mut large), refused);
+        behind.await.unwrap().unwrap();
+        assert!(!world.limiter.check(KEY).is_admitted(), "a burst of one, and one has left");
+        assert_eq!(world.limiter.waiters(), 0);
     });
 }
 

@@ -2,7 +2,7 @@
 
 use tollgate::Limiter;
 
-use crate::world::{KEY, World, millis, paused, per_second};
+use crate::world::{KEY, World, millis, paused, per_second, poll_once};
 
 #[test]
 fn what_ran_over_in_a_stall_is_gone_for_those_who_wait() {
@@ -23,6 +23,19 @@ fn what_ran_over_in_a_stall_is_gone_for_those_who_wait() {
         assert!(log.is_sorted(), "{log:?}");
         let last = log[5].1;
         assert!(last >= millis(10_390) && last <= millis(10_401), "{log:?}");
+    });
+}
+
+#[test]
+fn who_leaves_late_and_last_takes_its_tokens_out_of_a_full_bucket() {
+    paused(async || {
+        let world = World::spent(per_second(1, 10));
+        let mut late = world.acquire(7);
+        assert!(poll_once(&mut late).is_pending());
+        tokio::time::advance(millis(110_000).into()).await;
+        assert!(poll_once(&mut late).is_ready());
+        let admitted = (0..20).filter(|_| world.limiter.check(KEY).is_admitted()).count();
+        assert_eq!(admitted, 3, "seven and three are a burst");
     });
 }
 

@@ -1,7 +1,9 @@
 //! A limiter on a paused clock, and a log of who left when.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::Builder;
 use tokio::task::JoinHandle;
@@ -37,6 +39,11 @@ pub(crate) fn per_second(tokens: u64, burst: u64) -> Limit {
 
 pub(crate) fn millis(millis: u64) -> Span {
     Span::from_millis(millis)
+}
+
+/// Joins the queue, or looks whether its turn has come, and does nothing more.
+pub(crate) fn poll_once(acquire: &mut Acquire) -> Poll<Outcome> {
+    Pin::new(acquire).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 impl World {
