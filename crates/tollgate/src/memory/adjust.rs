@@ -188,7 +188,8 @@ impl<M: MeterSource> Store<M> {
 
     /// Puts an absent bucket into the table, uncharged; whether it may be there now.
     fn place(&self, ask: &Ask, when: When<'_>) -> bool {
-        let placing = Ask { demand: Demand::of(Cost::micros(1)), ..*ask };
+        // Asks for nothing, so that one that is empty finds a place, too.
+        let placing = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
         matches!(self.move_in(&placing, when, Purpose::Place), MoveIn::LookAgain)
     }
 
