@@ -113,9 +113,10 @@ impl Hierarchy {
 
     /// The charges of such a check, to be asked for together with others, or reserved.
     pub fn charges(&self, path: &[&str], cost: Cost) -> impl Iterator<Item = Charge> {
-        let (parts, levels) = (path.len(), self.levels.len());
-        let is_bad = parts > levels || path.iter().any(|part| part.is_empty());
-        let on_path = self.levels.iter().take(parts).enumerate();
+        let is_bad = path.len() > self.levels.len() || path.iter().any(|part| part.is_empty());
+        let [parts, levels] =
+            [path.len(), self.levels.len()].map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let on_path = self.levels.iter().take(path.len()).enumerate();
         on_path.map(move |(level, rule)| {
             let charge = rule.charge_n(Path(&path[..=level]), cost);
             if is_bad { Charge { ask: Err(CheckError::BadPath { parts, levels }), ..charge } } else { charge }

@@ -137,9 +137,9 @@ pub enum CheckError {
     /// A path with more parts than the hierarchy has levels, or with an empty part.
     BadPath {
         /// How many parts it has.
-        parts: usize,
+        parts: u32,
         /// How many levels there are.
-        levels: usize,
+        levels: u32,
     },
     /// A retry that would never be recognised.
     ZeroLifetime,
