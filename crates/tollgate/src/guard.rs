@@ -91,7 +91,8 @@ impl Limiter {
     /// Decides one check over several buckets, all or nothing, as [`Limiter::check_all`] does, and holds the places it takes.
     pub fn enter_all(&self, charges: &[Charge]) -> Result<Guard, Verdict> {
         let shared = Arc::clone(&self.default.shared);
-        let asks = self.accept_all(charges).map_err(Verdict::Invalid)?;
+        let wishes = self.accept_all(charges).map_err(Verdict::Invalid)?;
+        let asks = wishes.map(|(wish, breadth)| (wish.ask(&shared.store.meters), breadth));
         let when = When::Read(shared.clock.now(), &shared.clock);
         let outcome = shared.store.charge_all_fully::<CHARGES_MAX>(asks, when);
         if !outcome.verdict.is_admitted() {

@@ -119,7 +119,11 @@ impl Hierarchy {
         let on_path = self.levels.iter().take(path.len()).enumerate();
         on_path.map(move |(level, rule)| {
             let charge = rule.charge_n(Path(&path[..=level]), cost);
-            if is_bad { Charge { ask: Err(CheckError::BadPath { parts, levels }), ..charge } } else { charge }
+            if is_bad {
+                Charge { wish: Err(CheckError::BadPath { parts, levels }), ..charge }
+            } else {
+                charge
+            }
         })
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Moment};
 
 use crate::builder::LimiterBuilder;
-use crate::memory::store::{Ask, When};
+use crate::memory::store::When;
+use crate::memory::wish::Wish;
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
 use crate::snapshot_file::{self, SnapshotError};
@@ -133,13 +134,13 @@ impl Limiter {
         let store = &self.shared().store;
         verdicts.clear();
         for batch in charges.chunks(BATCH) {
-            for ask in batch.iter().filter_map(|charge| self.accept(0, charge).ok()) {
-                store.table.likely(ask.id);
+            for wish in batch.iter().filter_map(|charge| self.accept(0, charge).ok()) {
+                store.table.likely(wish.id);
             }
             let (when, base) = (when(), verdicts.len());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(ask) => store.decide(&ask, when),
+                    Ok(wish) => store.decide(&wish, when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));
@@ -153,16 +154,16 @@ impl Limiter {
         let store = &self.shared().store;
         for (index, charge) in charges.iter().enumerate() {
             match self.accept(index, charge) {
-                Ok(ask) => store.table.likely(ask.id),
+                Ok(wish) => store.table.likely(wish.id),
                 Err(error) => return Verdict::Invalid(error),
             };
         }
-        let asks = charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth)));
+        let wishes = charges.iter().filter_map(|charge| Some((charge.wish.ok()?, charge.breadth)));
         // Room for as few as there are: clearing more takes as long as deciding.
         match charges.len() {
-            0..=4 => store.charge_all::<4>(asks, when()),
-            5..=8 => store.charge_all::<8>(asks, when()),
-            _ => store.charge_all::<CHARGES_MAX>(asks, when()),
+            0..=4 => store.charge_all::<4>(wishes, when()),
+            5..=8 => store.charge_all::<8>(wishes, when()),
+            _ => store.charge_all::<CHARGES_MAX>(wishes, when()),
         }
     }
 
@@ -170,28 +171,28 @@ impl Limiter {
     pub(crate) fn accept_all<'c>(
         &self,
         charges: &'c [Charge],
-    ) -> Result<impl Iterator<Item = (Ask, Breadth)> + Clone + use<'c>, CheckError> {
+    ) -> Result<impl Iterator<Item = (Wish, Breadth)> + Clone + use<'c>, CheckError> {
         count(charges)?;
         for (index, charge) in charges.iter().enumerate() {
             self.accept_guarded(index, charge)?;
         }
-        Ok(charges.iter().filter_map(|charge| Some((charge.ask.ok()?, charge.breadth))))
+        Ok(charges.iter().filter_map(|charge| Some((charge.wish.ok()?, charge.breadth))))
     }
 
     /// The charge, if it is sound and takes no place that nobody would give back.
     #[inline]
-    fn accept(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
-        let ask = self.accept_guarded(index, charge)?;
-        if charge.takes_places { Err(CheckError::NeedsGuard { charge: index }) } else { Ok(ask) }
+    fn accept(&self, index: usize, charge: &Charge) -> Result<Wish, CheckError> {
+        let wish = self.accept_guarded(index, charge)?;
+        if wish.takes_places { Err(CheckError::NeedsGuard { charge: index }) } else { Ok(wish) }
     }
 
     /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
     #[inline]
-    fn accept_guarded(&self, index: usize, charge: &Charge) -> Result<Ask, CheckError> {
+    fn accept_guarded(&self, index: usize, charge: &Charge) -> Result<Wish, CheckError> {
         if charge.limiter != self.shared().serial {
             return Err(CheckError::ForeignCharge { charge: index });
         }
-        charge.ask
+        charge.wish
     }
 }
 

@@ -17,6 +17,7 @@ pub(crate) mod slot;
 pub(crate) mod store;
 mod survey;
 pub(crate) mod table;
+pub(crate) mod wish;
 
 pub(crate) use limit_id::LimitId;
 

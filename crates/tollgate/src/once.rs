@@ -36,7 +36,7 @@ impl Remembered {
             let mut hasher = self.secrets[half].build_hasher();
             once.hash(&mut hasher);
             for charge in charges {
-                charge.ask.ok().map(|ask| (ask.id, ask.limit, ask.demand.cost.as_micros())).hash(&mut hasher);
+                charge.wish.ok().map(|wish| (wish.id, wish.limit, wish.cost.as_micros())).hash(&mut hasher);
             }
             u128::from(hasher.finish())
         });

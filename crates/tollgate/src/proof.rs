@@ -16,6 +16,7 @@ use crate::memory::receipt::Receipt;
 use crate::memory::slot::Tag;
 use crate::memory::store::{Ask, Store, When};
 use crate::memory::table::Table;
+use crate::memory::wish::Wish;
 use crate::seqlock::SeqLock;
 use crate::{Breadth, Crowding, Verdict};
 use limits::{Limits, limit_of};
@@ -48,6 +49,10 @@ fn ask((letter, window): Letter) -> Ask {
     Ask { id, limit: limit_of(letter), demand: Demand::of(Cost::ONE) }
 }
 
+fn wish(letter: Letter) -> Wish {
+    Wish::plain(&ask(letter)).expect("it leaves nothing alone")
+}
+
 impl World {
     /// An empty world of `windows` windows, two slots each.
     pub fn new(windows: usize, crowding: Crowding) -> World {
@@ -72,13 +77,13 @@ impl World {
 
     /// One check.
     pub fn check(&self, letter: Letter, tick: u64) -> Verdict {
-        self.store.decide(&ask(letter), When::Given(at(tick)))
+        self.store.decide(&wish(letter), When::Given(at(tick)))
     }
 
     /// One check over several buckets, given with their breadths.
     pub fn check_all(&self, letters: &[(Letter, Breadth)], tick: u64) -> Verdict {
-        let asks: Vec<_> = letters.iter().map(|(letter, breadth)| (ask(*letter), *breadth)).collect();
-        self.store.charge_all::<4>(asks, When::Given(at(tick)))
+        let wishes: Vec<_> = letters.iter().map(|(letter, breadth)| (wish(*letter), *breadth)).collect();
+        self.store.charge_all::<4>(wishes, When::Given(at(tick)))
     }
 
     /// One check of one bucket that may be taken back.

@@ -202,7 +202,9 @@ impl Limiter {
             return Err(ReserveError::ZeroTimeout);
         }
         let shared = Arc::clone(&self.default.shared);
-        let asks = self.accept_all(charges).map_err(|error| ReserveError::Denied(Verdict::Invalid(error)))?;
+        let wishes =
+            self.accept_all(charges).map_err(|error| ReserveError::Denied(Verdict::Invalid(error)))?;
+        let asks = wishes.map(|(wish, breadth)| (wish.ask(&shared.store.meters), breadth));
         let now = shared.clock.now();
         let id = shared.reservation_ids.next();
         // The place first: a charge that cannot be entered would have to be taken back.

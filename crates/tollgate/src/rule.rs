@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{Algorithm, Cost, Demand, Moment, Span, Tokens};
+use tollgate_core::{Algorithm, Cost, Moment, Span};
 
 use crate::identity::{BucketId, Namespace};
 use crate::memory::LimitId;
 use crate::memory::meters::MeterCell;
 use crate::memory::store::{Ask, When};
+use crate::memory::wish::Wish;
 use crate::shared::{RuleError, Shared};
 use crate::{CheckError, Key, Verdict};
 
@@ -43,10 +44,9 @@ pub struct Rule {
 /// What one check asks of one bucket. Small and `Copy`: the key is hashed when the charge is made, not kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Charge {
-    pub(crate) ask: Result<Ask, CheckError>,
+    pub(crate) wish: Result<Wish, CheckError>,
     pub(crate) breadth: Breadth,
     pub(crate) limiter: u64,
-    pub(crate) takes_places: bool,
 }
 
 impl Rule {
@@ -82,12 +82,13 @@ impl Rule {
             Ok(hash) => hash,
             Err(error) => return Verdict::Invalid(error),
         };
-        let ask = self.ask_of(hash, cost);
+        let wish = self.wish_of(hash, cost);
         let Shared { store, clock, .. } = &*self.shared;
-        // The clock is read while the bucket is on its way, and the meter after the clock.
-        let likely = store.table.likely(ask.id);
+        // The clock is read while the bucket is on its way, and the meter after the clock. Of a handle that leaves a share alone
+        // the meter is none, so no share need be looked at here.
+        let likely = store.table.likely(wish.id);
         let now = clock.now();
-        match likely.charge(&ask, self.quick.try_read(), now) {
+        match likely.charge(&wish, self.quick.try_read(), now) {
             Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.check_fully(hash, cost, now),
         }
@@ -100,7 +101,7 @@ impl Rule {
         if self.takes_places {
             return Verdict::Invalid(CheckError::NeedsGuard { charge: 0 });
         }
-        let ask = self.full_ask_of(hash, cost);
+        let ask = self.wish_of(hash, cost).ask(&self.shared.store.meters);
         self.shared.store.charge(&ask, When::Read(now, &self.shared.clock))
     }
 
@@ -111,9 +112,9 @@ impl Rule {
     /// to 16 windows, a limit on concurrency of 8 timeouts; to a sliding log moments must not run back. They share one time line with the limiter's clock and
     /// with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be made for it.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
-        match self.ask(&key, cost) {
+        match self.wish(&key, cost) {
             Ok(_) if self.takes_places => Verdict::Invalid(CheckError::NeedsGuard { charge: 0 }),
-            Ok(ask) => self.shared.store.decide(&ask, When::Given(now)),
+            Ok(wish) => self.shared.store.decide(&wish, When::Given(now)),
             Err(error) => Verdict::Invalid(error),
         }
     }
@@ -148,8 +149,7 @@ impl Rule {
     /// `cost` from the bucket of `key`, to be asked for together with others.
     #[inline]
     pub fn charge_n(&self, key: impl Key, cost: Cost) -> Charge {
-        let (limiter, takes_places) = (self.shared.serial, self.takes_places);
-        Charge { ask: self.ask(&key, cost), breadth: self.breadth, limiter, takes_places }
+        Charge { wish: self.wish(&key, cost), breadth: self.breadth, limiter: self.shared.serial }
     }
 
     /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to
@@ -203,22 +203,12 @@ impl Rule {
 
     #[inline]
     pub(crate) fn ask(&self, key: &impl Key, cost: Cost) -> Result<Ask, CheckError> {
-        self.hash(key, cost).map(|hash| self.full_ask_of(hash, cost))
+        self.wish(key, cost).map(|wish| wish.ask(&self.shared.store.meters))
     }
 
-    /// The ask with what must be kept.
     #[inline]
-    fn full_ask_of(&self, hash: u64, cost: Cost) -> Ask {
-        let ask = self.ask_of(hash, cost);
-        if self.left_alone == 0 { ask } else { self.with_share(ask) }
-    }
-
-    #[cold]
-    fn with_share(&self, mut ask: Ask) -> Ask {
-        // At most 99 percent of at most 10^18.
-        let full = self.cell().read().full().as_micros();
-        ask.demand.keep = Tokens::from_micros(full / 100 * u64::from(self.left_alone));
-        ask
+    fn wish(&self, key: &impl Key, cost: Cost) -> Result<Wish, CheckError> {
+        self.hash(key, cost).map(|hash| self.wish_of(hash, cost))
     }
 
     #[inline]
@@ -227,9 +217,10 @@ impl Rule {
     }
 
     #[inline]
-    fn ask_of(&self, hash: u64, cost: Cost) -> Ask {
+    fn wish_of(&self, hash: u64, cost: Cost) -> Wish {
         let id = BucketId::new(hash, self.shared.store.table.windows());
-        Ask { id, limit: self.limit, demand: Demand::of(cost) }
+        let (left_alone, takes_places) = (self.left_alone, self.takes_places);
+        Wish { id, cost, limit: self.limit, left_alone, takes_places }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::memory::receipt::Outcome;
 use crate::memory::refusal::{Refusal, on_behalf_of};
 use crate::memory::slot::Tag;
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
+use crate::memory::wish::Wish;
 use crate::sync::Patience;
 use crate::{Breadth, Cause, CheckError, Verdict};
 
@@ -35,13 +36,14 @@ impl<M: MeterSource> Store<M> {
     /// Decides one check over several buckets, at most `N` and given with their rules' breadths, and charges all of them or none.
     pub(crate) fn charge_all<const N: usize>(
         &self,
-        asks: impl IntoIterator<Item = (Ask, Breadth)> + Clone,
+        wishes: impl IntoIterator<Item = (Wish, Breadth)> + Clone,
         when: When<'_>,
     ) -> Verdict {
-        match self.charge_all_likely::<N>(asks.clone(), when.moment()) {
-            Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
-            None => self.charge_all_fully::<N>(asks, when).verdict,
+        if let Some(remaining) = self.charge_all_likely::<N>(wishes.clone(), when.moment()) {
+            return Verdict::Admit { remaining, delay: Span::ZERO };
         }
+        let asks = wishes.into_iter().map(|(wish, breadth)| (wish.ask(&self.meters), breadth));
+        self.charge_all_fully::<N>(asks, when).verdict
     }
 
     /// Any check over several buckets.

@@ -9,7 +9,8 @@ use tollgate_core::{Mark, Moment, Spend, Tokens};
 use crate::Breadth;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, mutant};
-use crate::memory::store::{Ask, Store};
+use crate::memory::store::Store;
+use crate::memory::wish::Wish;
 
 /// One bucket, and what the charge makes of it.
 #[derive(Debug, Clone, Copy)]
@@ -25,22 +26,21 @@ impl<M: MeterSource> Store<M> {
     #[inline]
     pub(crate) fn charge_all_likely<const N: usize>(
         &self,
-        asks: impl IntoIterator<Item = (Ask, Breadth)>,
+        wishes: impl IntoIterator<Item = (Wish, Breadth)>,
         now: Moment,
     ) -> Option<Tokens> {
         let (mut steps, mut len, mut tightest) = ([None; N], 0, Tokens::from_micros(u64::MAX));
-        for (ask, breadth) in asks {
-            let (meter, keep) = (self.meters.try_meter(ask.limit)?, ask.demand.keep);
-            if meter.limit().never_admits(ask.demand.cost) {
+        for (wish, breadth) in wishes {
+            let meter = self.meters.try_meter(wish.limit)?;
+            if meter.limit().never_admits(wish.cost) || wish.left_alone > 0 {
                 return None;
             }
-            let tag = Tag::new(ask.id.fingerprint, ask.limit);
-            let slot = self.table.likely(ask.id).find(tag)?;
+            let tag = Tag::new(wish.id.fingerprint, wish.limit);
+            let slot = self.table.likely(wish.id).find(tag)?;
             let before = slot.mark(tag).ok()?;
-            let spend = meter.quick_level(now)?.spend(before, ask.demand.cost);
+            let spend = meter.quick_level(now)?.spend(before, wish.cost);
             let Spend::Paid { mark: paid, remaining } = spend else { return None };
-            tightest =
-                tightest.min(Tokens::from_micros(remaining.as_micros().checked_sub(keep.as_micros())?));
+            tightest = tightest.min(remaining);
             insert(&mut steps, len, Step { slot, before, paid, breadth })?;
             len += 1;
         }

@@ -14,6 +14,7 @@ use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
+use crate::memory::wish::Wish;
 use crate::memory::{Crowding, LimitId};
 use crate::sync::{AtomicU64, Ordering, Patience};
 use crate::{Breadth, Cause, Verdict};
@@ -86,11 +87,12 @@ impl<M: MeterSource> Store<M> {
 
     /// Decides one check and charges it if it is admitted: as nearly all are, or else in full.
     #[inline]
-    pub(crate) fn decide(&self, ask: &Ask, when: When<'_>) -> Verdict {
-        let (likely, meter) = (self.table.likely(ask.id), self.meters.try_meter(ask.limit));
-        match likely.charge(ask, meter, when.moment()) {
+    pub(crate) fn decide(&self, wish: &Wish, when: When<'_>) -> Verdict {
+        let likely = self.table.likely(wish.id);
+        let meter = if wish.left_alone > 0 { None } else { self.meters.try_meter(wish.limit) };
+        match likely.charge(wish, meter, when.moment()) {
             Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
-            None => self.charge(ask, when),
+            None => self.charge(&wish.ask(&self.meters), when),
         }
     }
 
@@ -389,24 +391,21 @@ impl<M: MeterSource> Store<M> {
 
 impl Likely<'_> {
     /// The check that nearly all are: the bucket is where it most likely is, nobody interferes, and it is admitted. What is
-    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the ask's limit, read after the clock, if
-    /// nobody was changing it.
+    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the wish's limit, read after the clock, if
+    /// nobody was changing it; none for a wish that leaves a share alone.
     #[expect(
         clippy::inline_always,
         reason = "a third of the time of a check is in calls and spills otherwise"
     )]
     #[inline(always)]
-    pub(crate) fn charge(self, ask: &Ask, meter: Option<Meter>, now: Moment) -> Option<Tokens> {
-        let Demand { cost, keep } = ask.demand;
-        let meter = meter.filter(|meter| !meter.limit().never_admits(cost))?;
+    pub(crate) fn charge(self, wish: &Wish, meter: Option<Meter>, now: Moment) -> Option<Tokens> {
+        let meter = meter.filter(|meter| !meter.limit().never_admits(wish.cost))?;
         // The level first: all that can be done while the slot is on its way.
-        let (level, tag) = (meter.quick_level(now)?, Tag::new(ask.id.fingerprint, ask.limit));
+        let (level, tag) = (meter.quick_level(now)?, Tag::new(wish.id.fingerprint, wish.limit));
         let slot = self.find(tag)?;
         let mark = slot.mark(tag).ok()?;
-        match level.spend(mark, cost) {
-            Spend::Paid { mark: paid, remaining } if remaining >= keep && slot.swap(mark, paid) => {
-                Some(Tokens::from_micros(remaining.as_micros() - keep.as_micros()))
-            }
+        match level.spend(mark, wish.cost) {
+            Spend::Paid { mark: paid, remaining } if slot.swap(mark, paid) => Some(remaining),
             _ => None,
         }
     }

@@ -15,6 +15,7 @@ use super::{Letter, TICK_NANOS, World, ask, at};
 use crate::AcquireError;
 use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, Store, When};
+use crate::memory::wish::Wish;
 use crate::waiting::{Place, Queues, Terms, Turn};
 
 const KEY: Letter = ('k', 0);
@@ -76,7 +77,8 @@ impl Room {
 
     /// Asks for a token and does not wait: 1 if it got one.
     pub fn check(&self) -> u64 {
-        u64::from(self.store.decide(&self.ask(), self.when()).is_admitted())
+        let wish = Wish::plain(&self.ask()).expect("it leaves nothing alone");
+        u64::from(self.store.decide(&wish, self.when()).is_admitted())
     }
 
     /// Tokens charged since the start, when all is done.

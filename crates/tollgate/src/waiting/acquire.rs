@@ -10,6 +10,7 @@ use super::error::AcquireError;
 use super::place::{Place, Terms, Turn};
 use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, When};
+use crate::memory::wish::Wish;
 use crate::shared::Shared;
 use crate::{Cause, CheckError, Key, Limiter, Rule, Verdict};
 
@@ -88,7 +89,7 @@ impl Rule {
     pub fn acquire(&self, key: impl Key, cost: Cost) -> Acquire {
         Acquire {
             shared: Arc::clone(&self.shared),
-            ask: self.charge_n(key, cost).ask,
+            ask: self.ask(&key, cost),
             terms: Terms { wait_max: Span::MAX, waiters_max: WAITERS_DEFAULT },
             progress: Progress::New,
             #[cfg(feature = "tokio")]
@@ -134,7 +135,9 @@ impl Acquire {
         // As in a check: the clock while the bucket is on its way, and the meter after the clock.
         let likely = store.table.likely(ask.id);
         let now = clock.now();
-        match likely.charge(ask, store.meters.try_meter(ask.limit), now) {
+        let charged =
+            Wish::plain(ask).and_then(|wish| likely.charge(&wish, store.meters.try_meter(ask.limit), now));
+        match charged {
             Some(_) => self.done(Ok(Span::ZERO)),
             None => self.step_on(Some(now), waker),
         }

@@ -1,0 +1,46 @@
+//! What a charge wants of one bucket, in the few words that every check copies about.
+
+use tollgate_core::{Cost, Demand, Tokens};
+
+use crate::identity::BucketId;
+use crate::memory::LimitId;
+use crate::memory::meters::MeterSource;
+use crate::memory::store::Ask;
+
+/// A bucket, what is wanted of it, and how. Half a cache line: checks over several buckets read them more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub(crate) id: BucketId,
+    pub(crate) cost: Cost,
+    pub(crate) limit: LimitId,
+    /// Percent of the bucket that must stay, for others; at most 99.
+    pub(crate) left_alone: u8,
+    /// It takes places, which someone must give back.
+    pub(crate) takes_places: bool,
+}
+
+const _: () = assert!(size_of::<Wish>() == 32);
+
+impl Wish {
+    /// The wish of an ask that leaves nothing alone and takes no places; `None` of any other.
+    #[inline]
+    pub(crate) fn plain(ask: &Ask) -> Option<Wish> {
+        let Ask { id, limit, demand: Demand { cost, keep } } = *ask;
+        (keep == Tokens::ZERO).then_some(Wish { id, cost, limit, left_alone: 0, takes_places: false })
+    }
+
+    /// The wish in full, with what must stay in micro-tokens.
+    #[inline]
+    pub(crate) fn ask(self, meters: &impl MeterSource) -> Ask {
+        let keep = if self.left_alone == 0 { Tokens::ZERO } else { self.share(meters) };
+        Ask { id: self.id, limit: self.limit, demand: Demand { cost: self.cost, keep } }
+    }
+
+    /// What must stay.
+    #[cold]
+    fn share(self, meters: &impl MeterSource) -> Tokens {
+        // At most 99 percent of at most 10^18.
+        let full = meters.ruler(self.limit).full().as_micros();
+        Tokens::from_micros(full / 100 * u64::from(self.left_alone))
+    }
+}
