@@ -41,7 +41,8 @@ pub enum Unbookable {
 }
 
 impl Meter {
-    /// Charges what is demanded, which is at most what a full bucket holds, whether the bucket at `mark` holds it or not.
+    /// Charges what is demanded, which is at most what a full bucket holds, whether the bucket at `mark` holds it or not. Only a
+    /// leaky bucket minds what must be kept: elsewhere whoever leaves a share alone does not book.
     pub fn book(&self, mark: Mark, demand: Demand, now: Moment) -> Result<Booking, Unbookable> {
         let level = self.level(now);
         let (mark, departure) = match self.shape {
@@ -51,7 +52,7 @@ impl Meter {
             },
             Shape::Bucket | Shape::Window(_) => {
                 let mark = level.into_debt(mark, demand.cost).ok_or(Unbookable::TooDeep)?;
-                (mark, moved(mark, demand.keep.as_micros()))
+                (mark, mark)
             }
         };
         let lead = self.lead(departure, now);
@@ -72,10 +73,8 @@ impl Meter {
     /// Where a bucket stood when the booking with this departure was made.
     pub const fn mark_of_booking(&self, departure: Mark, demand: Demand) -> Mark {
         match self.shape {
-            Shape::Queue { .. } => moved(departure, demand.cost.as_micros()),
-            Shape::Bucket | Shape::Window(_) => {
-                Mark::from_word(departure.word().wrapping_sub(demand.keep.as_micros()))
-            }
+            Shape::Queue { .. } => Mark::from_word(departure.word().wrapping_add(demand.cost.as_micros())),
+            Shape::Bucket | Shape::Window(_) => departure,
         }
     }
 
@@ -85,7 +84,7 @@ impl Meter {
         let over = match self.shape {
             Shape::Queue { .. } => lead,
             Shape::Bucket | Shape::Window(_) => {
-                let room = self.level(now).capacity.saturating_sub(demand.need());
+                let room = self.level(now).capacity.saturating_sub(demand.cost.as_micros());
                 lead.saturating_sub_unsigned(room)
             }
         };
@@ -100,10 +99,6 @@ impl Level {
         let left = self.balance(mark) - cost.as_micros().cast_signed();
         if left < -DEBT_MAX.as_micros().cast_signed() { None } else { Some(self.mark_of(left)) }
     }
-}
-
-const fn moved(mark: Mark, by: u64) -> Mark {
-    Mark::from_word(mark.word().wrapping_add(by))
 }
 
 #[cfg(test)]
@@ -140,14 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_a_share_alone_waits_until_there_is_more_than_that() {
-        let meter = bucket(Shape::Bucket);
+    fn in_a_leaky_bucket_the_share_of_others_is_kept() {
+        let meter = bucket(Shape::Queue { least: 0 });
         let keeping = Demand { keep: Tokens::from_micros(30), ..cost(20) };
         let first = meter.book(meter.level(at(0)).full_mark(), keeping, at(0)).unwrap();
-        assert_eq!(first.missing, 0);
-        let second = meter.book(first.mark, keeping, at(0)).unwrap();
-        assert_eq!(second.missing, 20);
-        assert_eq!(meter.mark_of_booking(second.departure, keeping), second.mark);
+        assert_eq!(meter.book(first.mark, keeping, at(0)), Err(Unbookable::Full { missing: 20 }));
     }
 
     #[test]

@@ -109,8 +109,9 @@ impl Rule {
     ///
     /// Moments may jump about: whatever the order, no interval of a token bucket admits more than `burst + rate · d`, as long as the
     /// limit stays the same and no step back is longer than it takes to mint 10^12 tokens. A sliding counter bears steps back of up
-    /// to 16 windows, a limit on concurrency of 8 timeouts; to a sliding log moments must not run back. They share one time line with the limiter's clock and
-    /// with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be made for it.
+    /// to 16 windows, a limit on concurrency of 8 timeouts; to a sliding log moments must not run back. They share one time line
+    /// with the limiter's clock and with [`Rule::set_limit_at`]; a moment far ahead binds newcomers until then, if room had to be
+    /// made for it.
     pub fn check_at(&self, key: impl Key, cost: Cost, now: Moment) -> Verdict {
         match self.wish(&key, cost) {
             Ok(_) if self.takes_places => Verdict::Invalid(CheckError::NeedsGuard { charge: 0 }),

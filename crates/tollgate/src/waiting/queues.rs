@@ -42,7 +42,7 @@ pub(crate) struct Queues {
 #[derive(Debug, Default)]
 struct Shard {
     queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<AsItIs>>,
-    /// At which departure those left who have not noticed yet: no more than there are [`crate::Acquire`]s.
+    /// At which departure those left who have not noticed yet. An [`crate::Acquire`] that is leaked leaks its line here, too.
     unnoticed: BTreeMap<Ticket, Mark>,
     last_ticket: Ticket,
 }
