@@ -1,7 +1,7 @@
-//! The arithmetic of Tollgate: token buckets as pure functions.
+//! The arithmetic of Tollgate: token buckets, and every other way to limit, as pure functions.
 //!
-//! State and time go in, state and verdict come out. Nothing here reads a clock, takes a lock, allocates or
-//! computes in floating point; whoever calls owns the state and says what time it is.
+//! State and time go in, state and verdict come out. Nothing here reads a clock, takes a lock or computes in floating
+//! point, and only a [`Log`] allocates; whoever calls owns the state and says what time it is.
 //!
 //! ```
 //! use tollgate_core::{Burst, Cost, Decision, Limit, Meter, Moment, Rate, Span, decide};
@@ -25,7 +25,8 @@
 //! # Reading order
 //! [`Moment`] and [`Span`], [`Tokens`], [`Rate`], [`Limit`]; then [`Meter`] (what a rule has minted), [`Mark`] (what
 //! a client has spent), [`decide()`] (one bucket) and [`decide_all()`] (several, all or nothing). [`Stamped`] is the
-//! other way to hold a bucket, for limits that the caller brings along with every call.
+//! other way to hold a bucket, for limits that the caller brings along with every call. [`Algorithm`], [`Ruler`] and [`Reading`]
+//! are the same for all algorithms; each has a file of its own.
 #![no_std]
 #![forbid(unsafe_code)]
 
