@@ -77,6 +77,12 @@ impl Level {
         Mark::from_word(self.minted.wrapping_sub(self.capacity))
     }
 
+    /// Whether not even a full bucket can pay the cost at this moment.
+    #[inline]
+    pub const fn is_below(self, cost: Cost) -> bool {
+        self.capacity < cost.as_micros()
+    }
+
     /// What the bucket holds, in micro-tokens; negative is debt.
     #[inline]
     pub const fn balance(self, mark: Mark) -> i64 {

@@ -6,7 +6,7 @@ use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Moment};
 
 use crate::builder::LimiterBuilder;
 use crate::memory::store::When;
-use crate::memory::wish::Wish;
+use crate::memory::wish::{LastLevel, Wish};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
 use crate::snapshot_file::{self, SnapshotError};
@@ -129,18 +129,15 @@ impl Limiter {
         &self.default.shared
     }
 
-    /// The clock is read, or not, by `when`: after the buckets have been sent for.
+    /// The clock is read, or not, by `when`. The buckets were sent for when the charges were made.
     fn decide_each<'c>(&self, charges: &[Charge], when: impl Fn() -> When<'c>, verdicts: &mut Vec<Verdict>) {
         let store = &self.shared().store;
         verdicts.clear();
         for batch in charges.chunks(BATCH) {
-            for wish in batch.iter().filter_map(|charge| self.accept(0, charge).ok()) {
-                store.table.likely(wish.id);
-            }
-            let (when, base) = (when(), verdicts.len());
+            let (when, base, mut last) = (when(), verdicts.len(), LastLevel::default());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(wish) => store.decide(&wish, when),
+                    Ok(wish) => store.decide_by(last.of(&wish, store, when.moment()), &wish, when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));
@@ -151,13 +148,12 @@ impl Limiter {
         if let Err(error) = count(charges) {
             return Verdict::Invalid(error);
         }
-        let store = &self.shared().store;
         for (index, charge) in charges.iter().enumerate() {
-            match self.accept(index, charge) {
-                Ok(wish) => store.table.likely(wish.id),
-                Err(error) => return Verdict::Invalid(error),
-            };
+            if let Err(error) = self.accept(index, charge) {
+                return Verdict::Invalid(error);
+            }
         }
+        let store = &self.shared().store;
         let wishes = charges.iter().filter_map(|charge| Some((charge.wish.ok()?, charge.breadth)));
         // Room for as few as there are: clearing more takes as long as deciding.
         match charges.len() {

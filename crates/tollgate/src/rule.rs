@@ -41,7 +41,8 @@ pub struct Rule {
     takes_places: bool,
 }
 
-/// What one check asks of one bucket. Small and `Copy`: the key is hashed when the charge is made, not kept.
+/// What one check asks of one bucket. Small and `Copy`: the key is hashed when the charge is made, not kept. Best made just
+/// before it is checked: the bucket is on its way from memory meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct Charge {
     pub(crate) wish: Result<Wish, CheckError>,
@@ -88,7 +89,8 @@ impl Rule {
         // the meter is none, so no share need be looked at here.
         let likely = store.table.likely(wish.id);
         let now = clock.now();
-        match likely.charge(&wish, self.quick.try_read(), now) {
+        let level = self.quick.try_read().and_then(|meter| meter.quick_level(now));
+        match likely.charge(&wish, level) {
             Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.check_fully(hash, cost, now),
         }
@@ -150,7 +152,12 @@ impl Rule {
     /// `cost` from the bucket of `key`, to be asked for together with others.
     #[inline]
     pub fn charge_n(&self, key: impl Key, cost: Cost) -> Charge {
-        Charge { wish: self.wish(&key, cost), breadth: self.breadth, limiter: self.shared.serial }
+        let wish = self.wish(&key, cost);
+        if let Ok(wish) = wish {
+            // Sends for the bucket.
+            self.shared.store.table.likely(wish.id);
+        }
+        Charge { wish, breadth: self.breadth, limiter: self.shared.serial }
     }
 
     /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to

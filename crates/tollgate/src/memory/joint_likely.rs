@@ -8,7 +8,7 @@ use tollgate_core::{Mark, Moment, Spend, Tokens};
 
 use crate::Breadth;
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::{Slot, Tag, mutant};
+use crate::memory::slot::{Slot, mutant};
 use crate::memory::store::Store;
 use crate::memory::wish::Wish;
 
@@ -31,14 +31,11 @@ impl<M: MeterSource> Store<M> {
     ) -> Option<Tokens> {
         let (mut steps, mut len, mut tightest) = ([None; N], 0, Tokens::from_micros(u64::MAX));
         for (wish, breadth) in wishes {
-            let meter = self.meters.try_meter(wish.limit)?;
-            if meter.limit().never_admits(wish.cost) || wish.left_alone > 0 {
-                return None;
-            }
-            let tag = Tag::new(wish.id.fingerprint, wish.limit);
+            let level = self.quick_level(&wish, now).filter(|level| !level.is_below(wish.cost))?;
+            let tag = wish.tag();
             let slot = self.table.likely(wish.id).find(tag)?;
             let before = slot.mark(tag).ok()?;
-            let spend = meter.quick_level(now)?.spend(before, wish.cost);
+            let spend = level.spend(before, wish.cost);
             let Spend::Paid { mark: paid, remaining } = spend else { return None };
             tightest = tightest.min(remaining);
             insert(&mut steps, len, Step { slot, before, paid, breadth })?;

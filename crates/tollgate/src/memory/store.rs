@@ -3,7 +3,7 @@
 //! A charge is a load and a compare-and-swap; a denial is a load. A bucket that is not in the table is full, or as full as
 //! the crowding rule lets a newcomer be; it moves in with its first charge. Time comes in with the check.
 
-use tollgate_core::{BucketSet, Demand, Mark, Meter, Moment, Ruler, Span, Spend, Tokens};
+use tollgate_core::{BucketSet, Demand, Level, Mark, Moment, Ruler, Span, Spend, Tokens};
 
 use crate::clock::{CLOCK_ERROR_MAX, Clock};
 use crate::identity::BucketId;
@@ -88,12 +88,23 @@ impl<M: MeterSource> Store<M> {
     /// Decides one check and charges it if it is admitted: as nearly all are, or else in full.
     #[inline]
     pub(crate) fn decide(&self, wish: &Wish, when: When<'_>) -> Verdict {
-        let likely = self.table.likely(wish.id);
-        let meter = if wish.left_alone > 0 { None } else { self.meters.try_meter(wish.limit) };
-        match likely.charge(wish, meter, when.moment()) {
+        self.decide_by(self.quick_level(wish, when.moment()), wish, when)
+    }
+
+    /// [`Store::decide`] by the quick level of the wish.
+    #[inline]
+    pub(crate) fn decide_by(&self, level: Option<Level>, wish: &Wish, when: When<'_>) -> Verdict {
+        match self.table.likely(wish.id).charge(wish, level) {
             Some(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             None => self.charge(&wish.ask(&self.meters), when),
         }
+    }
+
+    /// What [`Likely::charge`] needs to know of the wish's limit; `None` unless it is a token bucket that nobody is changing, of
+    /// which no share is to be left alone.
+    #[inline]
+    pub(crate) fn quick_level(&self, wish: &Wish, now: Moment) -> Option<Level> {
+        if wish.left_alone > 0 { None } else { self.meters.try_meter(wish.limit)?.quick_level(now) }
     }
 
     /// Decides one check in full, and charges it if it is admitted.
@@ -391,17 +402,15 @@ impl<M: MeterSource> Store<M> {
 
 impl Likely<'_> {
     /// The check that nearly all are: the bucket is where it most likely is, nobody interferes, and it is admitted. What is
-    /// left, or `None` for [`Store::charge`] to decide. The meter is the one of the wish's limit, read after the clock, if
-    /// nobody was changing it; none for a wish that leaves a share alone.
+    /// left, or `None` for [`Store::charge`] to decide. The level is [`Store::quick_level`].
     #[expect(
         clippy::inline_always,
         reason = "a third of the time of a check is in calls and spills otherwise"
     )]
     #[inline(always)]
-    pub(crate) fn charge(self, wish: &Wish, meter: Option<Meter>, now: Moment) -> Option<Tokens> {
-        let meter = meter.filter(|meter| !meter.limit().never_admits(wish.cost))?;
-        // The level first: all that can be done while the slot is on its way.
-        let (level, tag) = (meter.quick_level(now)?, Tag::new(wish.id.fingerprint, wish.limit));
+    pub(crate) fn charge(self, wish: &Wish, level: Option<Level>) -> Option<Tokens> {
+        let level = level.filter(|level| !level.is_below(wish.cost))?;
+        let tag = wish.tag();
         let slot = self.find(tag)?;
         let mark = slot.mark(tag).ok()?;
         match level.spend(mark, wish.cost) {

@@ -8,7 +8,6 @@ use tollgate_core::{Cost, Moment, Span, Tokens};
 
 use super::error::AcquireError;
 use super::place::{Place, Terms, Turn};
-use crate::memory::meters::MeterSource;
 use crate::memory::store::{Ask, When};
 use crate::memory::wish::Wish;
 use crate::shared::Shared;
@@ -136,7 +135,7 @@ impl Acquire {
         let likely = store.table.likely(ask.id);
         let now = clock.now();
         let charged =
-            Wish::plain(ask).and_then(|wish| likely.charge(&wish, store.meters.try_meter(ask.limit), now));
+            Wish::plain(ask).and_then(|wish| likely.charge(&wish, store.quick_level(&wish, now)));
         match charged {
             Some(_) => self.done(Ok(Span::ZERO)),
             None => self.step_on(Some(now), waker),

@@ -14,17 +14,17 @@ impl Hash for Bucket {
     }
 }
 
-/// Spreads the 48 bits of a fingerprint over the word: the map looks at the top and at the bottom of it.
+/// Spreads a word that nobody can choose, a fingerprint or a ticket: the map looks at the top and at the bottom of it.
 #[derive(Debug, Default)]
-pub(super) struct AsItIs(u64);
+pub(super) struct Spread(u64);
 
-impl Hasher for AsItIs {
+impl Hasher for Spread {
     fn finish(&self) -> u64 {
         self.0
     }
 
     fn write_u64(&mut self, word: u64) {
-        self.0 = word.rotate_left(20);
+        self.0 = word.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
     fn write(&mut self, bytes: &[u8]) {

@@ -5,18 +5,18 @@
 //! new head to set its timer. Wakers are somebody else's code: they are called and dropped when no lock is held, and only
 //! cloned and compared while one is.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use tollgate_core::{Mark, Span, Tokens};
+use tollgate_core::{Span, Tokens};
 
-use super::bucket_key::{AsItIs, Bucket};
+use super::bucket_key::{Bucket, Spread};
 use super::error::AcquireError;
 use super::place::{Place, Terms, Turn};
 use super::queue::{Queue, Ticket};
-use super::service::{Waiter, Wakers, serve};
+use super::service::{Unnoticed, Waiter, Wakers, serve};
 use crate::identity::BucketId;
 use crate::memory::LimitId;
 use crate::memory::adjust::Adjusted;
@@ -41,9 +41,9 @@ pub(crate) struct Queues {
 
 #[derive(Debug, Default)]
 struct Shard {
-    queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<AsItIs>>,
-    /// At which departure those left who have not noticed yet. An [`crate::Acquire`] that is leaked leaks its line here, too.
-    unnoticed: BTreeMap<Ticket, Mark>,
+    queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<Spread>>,
+    /// An [`crate::Acquire`] that is leaked leaks its line here, too.
+    unnoticed: Unnoticed,
     last_ticket: Ticket,
 }
 
@@ -129,18 +129,18 @@ impl Queues {
     ) -> Result<Turn, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         let (when, bucket) = (now(), Bucket(ask.id));
+        let now = when.moment();
+        let waited = now.since(place.since);
+        if shard.unnoticed.remove(&place.ticket).is_some() {
+            return Ok(Turn::Left(waited));
+        }
         // The burst was lowered meanwhile. With the lock held: whoever does not see that here is woken for it.
         if store.meters.ruler(ask.limit).never_admits(ask.demand) {
             self.withdraw(&mut shard, store, ask, place, when, &mut wakers);
             wakers.wake_without(shard);
             return Err(AcquireError::Never { cost: ask.demand.cost });
         }
-        let now = when.moment();
-        let waited = now.since(place.since);
         let Shard { queues, unnoticed, .. } = &mut *shard;
-        if unnoticed.remove(&place.ticket).is_some() {
-            return Ok(Turn::Left(waited));
-        }
         let Some(queue) = queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
         wakers.leave_out(place.ticket);
         self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));

@@ -3,12 +3,14 @@
 //! Who leaves late leaves late, but what ran over meanwhile is gone, as it is for any bucket: a stalled program does not
 //! let everybody go at once.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use tollgate_core::{Mark, Span};
 
+use super::bucket_key::Spread;
 use super::queue::{Queue, Ticket};
 use crate::identity::BucketId;
 use crate::memory::LimitId;
@@ -37,6 +39,9 @@ pub(crate) struct Waiter {
     pub(crate) waker: Waker,
 }
 
+/// At which departure those left who have not looked since.
+pub(crate) type Unnoticed = HashMap<Ticket, Mark, BuildHasherDefault<Spread>>;
+
 /// Lets all leave whose time has come by `when`, first come, first served; how many those were. Until they look, their
 /// departures are noted in `unnoticed`.
 pub(crate) fn serve<M: MeterSource>(
@@ -44,7 +49,7 @@ pub(crate) fn serve<M: MeterSource>(
     store: &Store<M>,
     id: BucketId,
     when: When<'_>,
-    unnoticed: &mut BTreeMap<Ticket, Mark>,
+    unnoticed: &mut Unnoticed,
     wakers: &mut Wakers,
 ) -> u64 {
     let (now, mut left, mut known) = (when.moment(), 0, None);
