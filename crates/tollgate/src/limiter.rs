@@ -137,7 +137,7 @@ impl Limiter {
             let (when, base, mut last) = (when(), verdicts.len(), LastLevel::default());
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(base + index, charge) {
-                    Ok(wish) => store.decide_by(last.of(&wish, store, when.moment()), &wish, when),
+                    Ok(wish) => store.decide_by(last.of(wish, store, when.moment()), wish, when),
                     Err(error) => Verdict::Invalid(error),
                 }
             }));
@@ -154,7 +154,7 @@ impl Limiter {
             }
         }
         let store = &self.shared().store;
-        let wishes = charges.iter().filter_map(|charge| Some((charge.wish.ok()?, charge.breadth)));
+        let wishes = charges.iter().filter_map(|charge| Some((charge.wish.as_ref().ok()?, charge.breadth)));
         // Room for as few as there are: clearing more takes as long as deciding.
         match charges.len() {
             0..=4 => store.charge_all::<4>(wishes, when()),
@@ -167,28 +167,28 @@ impl Limiter {
     pub(crate) fn accept_all<'c>(
         &self,
         charges: &'c [Charge],
-    ) -> Result<impl Iterator<Item = (Wish, Breadth)> + Clone + use<'c>, CheckError> {
+    ) -> Result<impl Iterator<Item = (&'c Wish, Breadth)> + Clone + use<'c>, CheckError> {
         count(charges)?;
         for (index, charge) in charges.iter().enumerate() {
             self.accept_guarded(index, charge)?;
         }
-        Ok(charges.iter().filter_map(|charge| Some((charge.wish.ok()?, charge.breadth))))
+        Ok(charges.iter().filter_map(|charge| Some((charge.wish.as_ref().ok()?, charge.breadth))))
     }
 
     /// The charge, if it is sound and takes no place that nobody would give back.
     #[inline]
-    fn accept(&self, index: usize, charge: &Charge) -> Result<Wish, CheckError> {
+    fn accept<'c>(&self, index: usize, charge: &'c Charge) -> Result<&'c Wish, CheckError> {
         let wish = self.accept_guarded(index, charge)?;
         if wish.takes_places { Err(CheckError::NeedsGuard { charge: index }) } else { Ok(wish) }
     }
 
     /// The charge, if it is sound and of this limiter: another table's bucket means nothing in this one.
     #[inline]
-    fn accept_guarded(&self, index: usize, charge: &Charge) -> Result<Wish, CheckError> {
+    fn accept_guarded<'c>(&self, index: usize, charge: &'c Charge) -> Result<&'c Wish, CheckError> {
         if charge.limiter != self.shared().serial {
             return Err(CheckError::ForeignCharge { charge: index });
         }
-        charge.wish
+        charge.wish.as_ref().map_err(|error| *error)
     }
 }
 

@@ -34,9 +34,9 @@ struct Wanted {
 
 impl<M: MeterSource> Store<M> {
     /// Decides one check over several buckets, at most `N` and given with their rules' breadths, and charges all of them or none.
-    pub(crate) fn charge_all<const N: usize>(
+    pub(crate) fn charge_all<'w, const N: usize>(
         &self,
-        wishes: impl IntoIterator<Item = (Wish, Breadth)> + Clone,
+        wishes: impl IntoIterator<Item = (&'w Wish, Breadth)> + Clone,
         when: When<'_>,
     ) -> Verdict {
         if let Some(remaining) = self.charge_all_likely::<N>(wishes.clone(), when.moment()) {

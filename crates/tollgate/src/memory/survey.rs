@@ -66,14 +66,18 @@ impl<'t> Survey<'t> {
         Survey { seats }
     }
 
-    /// A slot that may be taken at no loss: in the first window until that is nearly full, since it is looked at first, then in
-    /// the one that has more of them, so that both fill evenly; in the preferred half if it can be, and a free one before one
-    /// that holds a full bucket.
+    /// A slot that may be taken at no loss: in the preferred half of the first window, since it is looked at first, or of the
+    /// second, as long as that window keeps some room for those who have none elsewhere; then in the window that has more
+    /// of it, so that both fill evenly. A free one before one that holds a full bucket.
     pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
-        let vacant = |which| self.window(which).filter(|seat| !seat.is_live()).count();
-        let which = usize::from(vacant(0) <= WINDOW_SLOTS / 4 && vacant(1) > vacant(0));
-        let vacancies = self.window(which).filter(|seat| !seat.is_live());
-        vacancies.max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free))
+        let vacancies = |which| self.window(which).filter(|seat| !seat.is_live());
+        let best = |which| vacancies(which).max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free));
+        let likely = |which| best(which).filter(|seat| seat.preferred);
+        let room = [0, 1].map(|which| vacancies(which).count());
+        let is_roomy = |which: &usize| room[*which] > WINDOW_SLOTS / 4 || room[*which] >= room[1 - which];
+        let roomy = [0, 1].into_iter().filter(is_roomy).find_map(likely);
+        let spare = || [1, 0].into_iter().filter(|which| room[*which] > 1).find_map(likely);
+        roomy.or_else(spare).or_else(|| best(usize::from(room[1] > room[0])))
     }
 
     /// The slot to take when nothing is vacant: the fullest bucket of the newcomer's own limit; where there is none, the one
