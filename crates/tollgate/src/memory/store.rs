@@ -102,7 +102,10 @@ impl<M: MeterSource> Store<M> {
 
     /// What [`Likely::charge`] needs to know of the wish's limit; `None` unless it is a token bucket that nobody is changing, of
     /// which no share is to be left alone.
-    #[expect(clippy::inline_always, reason = "read for every bucket of every check; a call costs as much as the level")]
+    #[expect(
+        clippy::inline_always,
+        reason = "read for every bucket of every check; a call costs as much as the level"
+    )]
     #[inline(always)]
     pub(crate) fn quick_level(&self, wish: &Wish, now: Moment) -> Option<Level> {
         if wish.left_alone > 0 { None } else { self.meters.try_meter(wish.limit)?.quick_level(now) }

@@ -71,7 +71,8 @@ impl<'t> Survey<'t> {
     /// of it, so that both fill evenly. A free one before one that holds a full bucket.
     pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
         let vacancies = |which| self.window(which).filter(|seat| !seat.is_live());
-        let best = |which| vacancies(which).max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free));
+        let best =
+            |which| vacancies(which).max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free));
         let likely = |which| best(which).filter(|seat| seat.preferred);
         let room = [0, 1].map(|which| vacancies(which).count());
         let is_roomy = |which: &usize| room[*which] > WINDOW_SLOTS / 4 || room[*which] >= room[1 - which];

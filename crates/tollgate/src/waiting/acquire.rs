@@ -134,8 +134,7 @@ impl Acquire {
         // As in a check: the clock while the bucket is on its way, and the meter after the clock.
         let likely = store.table.likely(ask.id);
         let now = clock.now();
-        let charged =
-            Wish::plain(ask).and_then(|wish| likely.charge(&wish, store.quick_level(&wish, now)));
+        let charged = Wish::plain(ask).and_then(|wish| likely.charge(&wish, store.quick_level(&wish, now)));
         match charged {
             Some(_) => self.done(Ok(Span::ZERO)),
             None => self.step_on(Some(now), waker),

@@ -1,0 +1,118 @@
+//! Which requests a rule governs: a tree of tests, as the policy says.
+
+use ipnet::IpNet;
+use regex::Regex;
+
+use crate::KeySource;
+
+/// A test of a request's facts.
+#[derive(Debug, Clone)]
+pub enum Condition {
+    /// Every request.
+    Always,
+    /// All of them.
+    All(Vec<Condition>),
+    /// At least one of them.
+    Any(Vec<Condition>),
+    /// The opposite.
+    Not(Box<Condition>),
+    /// The path.
+    Path(PathTest),
+    /// The method.
+    Method(MethodSet),
+    /// The host.
+    Host(HostPattern),
+    /// Anything else that a key can be made of. A request that lacks it fails the test.
+    Value(KeySource, ValueTest),
+}
+
+/// A pattern, and how strictly paths are held against it.
+#[derive(Debug, Clone)]
+pub struct PathTest {
+    /// In lower case unless `is_case_sensitive`; without a trailing slash unless `keeps_trailing_slash`.
+    pub pattern: PathPattern,
+    /// `/A` and `/a` are two paths.
+    pub is_case_sensitive: bool,
+    /// `/a` and `/a/` are two paths.
+    pub keeps_trailing_slash: bool,
+}
+
+/// A set of paths.
+#[derive(Debug, Clone)]
+pub enum PathPattern {
+    /// `/api/search`: this one.
+    Exact(Box<str>),
+    /// `/api/*` at the end, or `prefix: /api`: this one and all below it.
+    Prefix(Box<str>),
+    /// `/users/{id}/posts`: so many segments, those in braces being anything.
+    Template(Vec<Option<Box<str>>>),
+    /// `/files/**/*.png`: `*` within a segment, `**` over several. With the segments before the first wildcard.
+    Glob {
+        /// As typed.
+        text: Box<str>,
+        /// What it means.
+        regex: Regex,
+        /// Leading segments without wildcards.
+        literal: Vec<Box<str>>,
+    },
+}
+
+/// A set of methods, as bits: see [`MethodSet::of`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MethodSet(pub u16);
+
+/// A set of hosts, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostPattern {
+    /// This one.
+    Exact(Box<str>),
+    /// `*.example.com`: all below it, not itself. Held without the `*`, with the dot.
+    Below(Box<str>),
+}
+
+/// What a value must be.
+#[derive(Debug, Clone)]
+pub enum ValueTest {
+    /// One of these.
+    OneOf(Vec<Box<str>>),
+    /// It matches, anywhere unless anchored.
+    Matches(Regex),
+    /// It is an address in one of these networks.
+    Within(Vec<IpNet>),
+    /// It is there.
+    Present,
+}
+
+impl MethodSet {
+    /// No method.
+    pub const NONE: MethodSet = MethodSet(0);
+    const NAMES: [&'static str; 9] =
+        ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+
+    /// The set of this method alone, in upper case; all that we have no name for are one.
+    pub fn of(method: &str) -> MethodSet {
+        let at = Self::NAMES.iter().position(|name| *name == method).unwrap_or(Self::NAMES.len());
+        MethodSet(1 << at)
+    }
+
+    /// Whether it is one that [`MethodSet::of`] tells apart.
+    pub fn is_known(method: &str) -> bool {
+        Self::NAMES.contains(&method)
+    }
+
+    /// Both.
+    #[must_use]
+    pub const fn with(self, other: MethodSet) -> MethodSet {
+        MethodSet(self.0 | other.0)
+    }
+
+    /// Whether they have a method in common.
+    pub const fn meets(self, other: MethodSet) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The names of those that have one.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().enumerate().filter(move |(at, _)| self.0 >> at & 1 == 1).map(|(_, name)| name)
+    }
+}

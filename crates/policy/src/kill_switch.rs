@@ -1,0 +1,16 @@
+//! Refusing requests until further notice.
+
+use crate::Condition;
+
+/// Refuses what it governs, until it is taken out of the policy or expires.
+#[derive(Debug, Clone)]
+pub struct KillSwitch {
+    /// Its name.
+    pub name: Box<str>,
+    /// Which requests.
+    pub condition: Condition,
+    /// Why, for clients and for people.
+    pub reason: Box<str>,
+    /// Until when, in seconds since 1970; `None`: until it is taken out.
+    pub until_unix_s: Option<u64>,
+}

@@ -1,0 +1,126 @@
+//! What a policy says besides its rules.
+
+use ipnet::IpNet;
+
+/// How answers look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerSettings {
+    /// Which header fields tell the client where it stands.
+    pub headers: HeaderProfiles,
+    /// What a denial's body is.
+    pub body: BodyProfile,
+    /// By up to how many percent waits are lengthened, so that clients denied together do not return together. 0 to 100.
+    pub jitter_percent: u8,
+    /// The field that holds the reason of a denial.
+    pub reason_header: Box<str>,
+}
+
+/// Sets of header fields; any of them together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeaderProfiles {
+    /// `RateLimit-Policy` and `RateLimit`: draft-ietf-httpapi-ratelimit-headers-11.
+    pub draft: bool,
+    /// `RateLimit-Limit`, `-Remaining`, `-Reset`, with deltas.
+    pub legacy: bool,
+    /// `X-RateLimit-Limit`, `-Remaining`, `-Reset`, the reset as a unix time.
+    pub x: bool,
+}
+
+/// What a denial's body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyProfile {
+    /// RFC 9457, `application/problem+json`.
+    Problem,
+    /// `{error, message, retryAfter, retry_after_ms, violated_tier}`.
+    Simple,
+}
+
+/// Whose word is taken for the client's address (K3). Nobody's, unless told otherwise: the socket's peer is the client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientAddressSettings {
+    /// Which of the peers are proxies of ours.
+    pub trust: Trust,
+    /// The one header field in which they say whom they serve.
+    pub header: ForwardingHeader,
+}
+
+/// Which peers are proxies of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// None.
+    Nobody,
+    /// Those of these networks.
+    Networks(Vec<IpNet>),
+    /// So many hops from here, whatever their addresses; at least 1.
+    Hops(u8),
+}
+
+/// A header field that names clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForwardingHeader {
+    /// `X-Forwarded-For`.
+    XForwardedFor,
+    /// `Forwarded`, RFC 7239.
+    Forwarded,
+    /// A field that holds one address, such as `CF-Connecting-IP`; in lower case.
+    Single(Box<str>),
+}
+
+/// How tokens are verified (K4). Fetching keys is the caller's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JwtSettings {
+    /// The header field that holds the token, in lower case; `authorization` unless told otherwise, there after `Bearer`.
+    pub header: Box<str>,
+    /// What it may be signed with.
+    pub keys: Vec<JwtKey>,
+    /// Who must have issued it, if it matters.
+    pub issuer: Option<Box<str>>,
+    /// Whom it must be for, if it matters.
+    pub audience: Option<Box<str>>,
+    /// The claim that names the user; `sub` unless told otherwise.
+    pub user_claim: Box<str>,
+    /// The claim that names the plan; `plan` unless told otherwise.
+    pub plan_claim: Box<str>,
+    /// Clocks may differ by so many seconds; 0 unless told otherwise.
+    pub leeway_s: u64,
+}
+
+/// One key, or a set of them, as the policy names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JwtKey {
+    /// A shared secret of the algorithm (`HS256`, …), read from this environment variable.
+    SecretFromEnv {
+        /// `HS256`, `HS384` or `HS512`.
+        algorithm: Box<str>,
+        /// The variable.
+        variable: Box<str>,
+    },
+    /// A public key in PEM, read from this file.
+    PemFile {
+        /// `RS256`, `ES256`, `EdDSA`, ….
+        algorithm: Box<str>,
+        /// The file.
+        path: Box<str>,
+    },
+    /// A JSON Web Key Set in this file.
+    JwksFile(Box<str>),
+    /// A JSON Web Key Set at this address.
+    JwksUrl(Box<str>),
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        AnswerSettings {
+            headers: HeaderProfiles { draft: true, legacy: false, x: false },
+            body: BodyProfile::Problem,
+            jitter_percent: 50,
+            reason_header: "Tollgate-Reason".into(),
+        }
+    }
+}
+
+impl Default for ClientAddressSettings {
+    fn default() -> Self {
+        ClientAddressSettings { trust: Trust::Nobody, header: ForwardingHeader::XForwardedFor }
+    }
+}
