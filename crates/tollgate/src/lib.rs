@@ -166,6 +166,8 @@
 //! It does not share buckets between processes; a rule once declared stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+#[cfg(feature = "policy")]
+mod answer;
 mod builder;
 mod clock;
 mod expiring;
@@ -197,6 +199,10 @@ mod waiting;
 #[cfg(loom)]
 pub mod proof;
 
+#[cfg(feature = "policy")]
+pub use answer::{
+    Answer, Answering, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
+};
 pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use clock::{CLOCK_ERROR_MAX, Clock};
 pub use guard::{Guard, Left};
@@ -222,5 +228,7 @@ pub use tollgate_core::{
     FloatError, FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate,
     SlidingCounter, SlidingLog, Span, Tokens, Window, WindowError,
 };
+#[cfg(feature = "policy")]
+pub use tollgate_policy::{AnswerSettings, BodyProfile, HeaderProfiles};
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};
