@@ -30,7 +30,8 @@ pub use standing::Standing;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tollgate::{Algorithm, AnswerSettings, Answering, Burst, Limit, Outcome, Rate, Standing, Tokens};
+/// use tollgate::policy::AnswerSettings;
+/// use tollgate::{Algorithm, Answering, Burst, Limit, Outcome, Rate, Standing, Tokens};
 ///
 /// let limit = Algorithm::from(Limit::new(Rate::per_second(10), Burst::tokens(50))?);
 /// let now = Duration::from_secs(1_700_000_000);

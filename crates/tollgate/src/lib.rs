@@ -229,6 +229,6 @@ pub use tollgate_core::{
     SlidingCounter, SlidingLog, Span, Tokens, Window, WindowError,
 };
 #[cfg(feature = "policy")]
-pub use tollgate_policy::{AnswerSettings, BodyProfile, HeaderProfiles};
+pub use tollgate_policy as policy;
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tollgate::{AnswerSettings, Answering, Concurrency, FixedWindow, Outcome, Span, Window};
+use tollgate::policy::AnswerSettings;
+use tollgate::{Answering, Concurrency, FixedWindow, Outcome, Span, Window};
 
 use crate::counting_allocator::allocations_of;
 use crate::told::{NOW, bucket, plain, profiles, standing, tell};

@@ -1,9 +1,10 @@
 //! What a denied client is told.
 
 use serde_json::json;
+use tollgate::policy::{AnswerSettings, BodyProfile};
 use tollgate::{
-    Algorithm, AnswerSettings, Answering, BodyProfile, Burst, Cause, Concurrency, FixedWindow, LeakyBucket,
-    Outcome, Rate, SlidingCounter, SlidingLog, Span, Standing, StoreMode, Tokens, Violation, Window,
+    Algorithm, Answering, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Outcome, Rate, SlidingCounter,
+    SlidingLog, Span, Standing, StoreMode, Tokens, Violation, Window,
 };
 
 use crate::told::{NOW, bucket, plain, profiles, tell, violation};

@@ -1,9 +1,7 @@
 //! docs/answers.md shows answers as they are: every example is rendered anew and compared.
 
-use tollgate::{
-    AnswerSettings, Answering, BodyProfile, Cause, Outcome, Refusal, RefusalKind, Span, Standing, Tokens,
-    Violation,
-};
+use tollgate::policy::{AnswerSettings, BodyProfile};
+use tollgate::{Answering, Cause, Outcome, Refusal, RefusalKind, Span, Standing, Tokens, Violation};
 
 use crate::told::{NOW, bucket, profiles, standing, violation};
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use serde_json::Value;
+use tollgate::policy::{AnswerSettings, BodyProfile, HeaderProfiles};
 use tollgate::{
-    Algorithm, AnswerSettings, Answering, BodyProfile, Burst, Cause, Concurrency, FixedWindow,
-    HeaderProfiles, LeakyBucket, Limit, Outcome, Rate, Refusal, RefusalKind, SlidingCounter, SlidingLog,
-    Span, Standing, Tokens, Violation, Window,
+    Algorithm, Answering, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Limit, Outcome, Rate, Refusal,
+    RefusalKind, SlidingCounter, SlidingLog, Span, Standing, Tokens, Violation, Window,
 };
 
 const CASES: u32 = 5_000;

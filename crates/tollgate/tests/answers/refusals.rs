@@ -1,6 +1,7 @@
 //! What is told to requests that no bucket was asked about, and when the store is out.
 
-use tollgate::{AnswerSettings, BodyProfile, Outcome, Refusal, RefusalKind, Span};
+use tollgate::policy::{AnswerSettings, BodyProfile};
+use tollgate::{Outcome, Refusal, RefusalKind, Span};
 
 use crate::told::{Told, plain, profiles, tell};
 

@@ -1,7 +1,8 @@
 //! What gRPC clients are told (H6), read back with somebody else's protobuf.
 
 use prost::Message;
-use tollgate::{AnswerSettings, Answering, Cause, GrpcAnswer, Outcome, Refusal, RefusalKind, Span};
+use tollgate::policy::AnswerSettings;
+use tollgate::{Answering, Cause, GrpcAnswer, Outcome, Refusal, RefusalKind, Span};
 
 use crate::told::{NOW, bucket, plain, violation};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tollgate::policy::{AnswerSettings, HeaderProfiles};
 use tollgate::{
-    Algorithm, Answer, AnswerSettings, Answering, Burst, HeaderProfiles, Limit, Outcome, Rate, Span,
-    Standing, Tokens, Violation,
+    Algorithm, Answer, Answering, Burst, Limit, Outcome, Rate, Span, Standing, Tokens, Violation,
 };
 
 /// 2023-11-14T22:13:20Z.
