@@ -179,6 +179,8 @@ mod live_bucket;
 mod memory;
 mod once;
 mod operations;
+#[cfg(feature = "policy")]
+mod policy_limiter;
 mod priority;
 mod reservation;
 mod reservation_id;
@@ -208,6 +210,8 @@ pub use memory::Crowding;
 pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
+#[cfg(feature = "policy")]
+pub use policy_limiter::{Decision, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
 pub use reservation_id::{ReservationId, ReservationIdError};
@@ -222,5 +226,7 @@ pub use tollgate_core::{
     FloatError, FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate,
     SlidingCounter, SlidingLog, Span, Tokens, Window, WindowError,
 };
+#[cfg(feature = "policy")]
+pub use tollgate_policy as policy;
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};
