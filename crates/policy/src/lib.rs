@@ -30,3 +30,5 @@ pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+mod rule_book;
+pub use rule_book::*;

@@ -181,6 +181,8 @@ mod live_bucket;
 mod memory;
 mod once;
 mod operations;
+#[cfg(feature = "policy")]
+mod policy_limiter;
 mod priority;
 mod reservation;
 mod reservation_id;
@@ -214,6 +216,8 @@ pub use memory::Crowding;
 pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
+#[cfg(feature = "policy")]
+pub use policy_limiter::{Decision, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
 pub use reservation_id::{ReservationId, ReservationIdError};

@@ -5,6 +5,8 @@ use tollgate_core::{Cost, Tokens};
 use crate::memory::adjust::Adjusted;
 use crate::memory::meters::MeterSource;
 use crate::memory::store::When;
+#[cfg(feature = "policy")]
+use crate::rule::Charge;
 use crate::rule::Rule;
 use crate::shared::Shared;
 use crate::{CheckError, Key, Limiter};
@@ -76,6 +78,27 @@ impl Rule {
 
     fn when(&self) -> When<'_> {
         When::Read(self.shared.clock.now(), &self.shared.clock)
+    }
+}
+
+#[cfg(feature = "policy")]
+impl Limiter {
+    /// Gives back what an admitted charge took, as [`Rule::refund`] does.
+    pub(crate) fn refund_charge(&self, charge: &Charge) {
+        let (Ok(wish), shared) = (charge.wish, &self.default.shared) else { return };
+        let (ask, amount) = (wish.ask(&shared.store.meters), Tokens::from(wish.cost));
+        if shared.store.meters.ruler(ask.limit).is_queue() {
+            return;
+        }
+        shared.waiting.while_giving(ask.id, |_| shared.store.give(&ask, amount, self.default.when()));
+    }
+
+    /// What the bucket of a charge holds.
+    pub(crate) fn balance_of(&self, charge: &Charge) -> Tokens {
+        let (Ok(wish), shared) = (charge.wish, &self.default.shared) else { return Tokens::ZERO };
+        let mut ask = wish.ask(&shared.store.meters);
+        ask.demand.cost = Cost::micros(0);
+        shared.store.peek(&ask, self.default.when()).remaining().unwrap_or(Tokens::ZERO)
     }
 }
 
