@@ -78,14 +78,13 @@ impl Clock {
         }
     }
 
-    /// Seconds since 1970 by the wall clock; by a manual clock, its own.
+    /// The time since 1970 by the wall clock; by a manual clock, its own.
     #[cfg(feature = "policy")]
-    pub(crate) fn unix_s(&self) -> u64 {
-        let nanos = match self.0 {
+    pub(crate) fn wall_time(&self) -> Duration {
+        Duration::from_nanos(match self.0 {
             Source::Manual(_) => self.now().as_nanos(),
             _ => wall_nanos(),
-        };
-        nanos / 1_000_000_000
+        })
     }
 
     /// Sets a manual clock, forwards or back. The machine's clock cannot be set: there it does nothing.

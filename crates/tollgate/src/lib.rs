@@ -217,7 +217,7 @@ pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
 #[cfg(feature = "policy")]
-pub use policy_limiter::{Decision, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
+pub use policy_limiter::{Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
 pub use reservation_id::{ReservationId, ReservationIdError};

@@ -1,6 +1,8 @@
 //! The limiter: rules over one bounded table and one clock.
 
 use std::path::Path;
+#[cfg(feature = "policy")]
+use std::time::Duration;
 
 use tollgate_core::{Algorithm, BucketSet, CHARGES_MAX, Cost, Moment, Span};
 
@@ -169,10 +171,10 @@ impl Limiter {
         Stats::of(self.shared())
     }
 
-    /// The wall clock, in seconds since 1970; a manual clock's own time.
+    /// The time since 1970 by the wall clock; by a manual clock, its own.
     #[cfg(feature = "policy")]
-    pub(crate) fn unix_s(&self) -> u64 {
-        self.shared().clock.unix_s()
+    pub(crate) fn wall_time(&self) -> Duration {
+        self.shared().clock.wall_time()
     }
 
     fn shared(&self) -> &Shared {

@@ -7,8 +7,10 @@ mod decision;
 mod error;
 mod refused;
 mod ruleset;
+mod telling;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -55,6 +57,18 @@ struct Inner {
     ruleset: ArcSwap<Ruleset>,
     /// Held by whoever swaps the policy.
     swapping: Mutex<()>,
+}
+
+/// The policy that was in force when it was asked for.
+#[derive(Debug, Clone)]
+pub struct InForce(Arc<Ruleset>);
+
+impl Deref for InForce {
+    type Target = Policy;
+
+    fn deref(&self) -> &Policy {
+        self.0.policy()
+    }
 }
 
 impl Limiter {
@@ -140,9 +154,9 @@ impl PolicyLimiter {
         Ok(())
     }
 
-    /// The policy in force.
-    pub fn policy(&self) -> Arc<Policy> {
-        self.inner.ruleset.load().book.shared_policy()
+    /// The policy in force, as it is now.
+    pub fn policy(&self) -> InForce {
+        InForce(self.inner.ruleset.load_full())
     }
 
     /// Why a request meets which rules. Allocates; for tools.
@@ -214,7 +228,7 @@ impl PolicyLimiter {
 
     /// The wall clock, if the policy needs it.
     fn unix_s(&self, ruleset: &Ruleset) -> u64 {
-        if ruleset.needs_wall_clock { self.inner.limiter.unix_s() } else { 0 }
+        if ruleset.needs_wall_clock { self.inner.limiter.wall_time().as_secs() } else { 0 }
     }
 }
 

@@ -73,9 +73,9 @@ impl Decision {
         self.ruleset.policy()
     }
 
-    /// A number that is the same for the same client of the same limiter: for jitter.
+    /// A number that is the same for the same client under the same rules of the same limiter: for jitter.
     pub fn identity(&self) -> u64 {
-        self.charges.first().map_or(0, Charge::identity)
+        self.charges.iter().fold(0, |mixed, charge| mixed.rotate_left(7) ^ charge.identity())
     }
 
     /// Which of the charges denied.

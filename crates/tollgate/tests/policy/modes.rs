@@ -24,7 +24,8 @@ rules:
 #[test]
 fn a_policy_in_shadow_enforces_nothing_and_one_that_is_off_does_nothing() {
     for mode in ["shadow", "off"] {
-        let world = World::of(&format!("{{mode: {mode}, rules: [{{name: a, scope: ip, rate: 1/s, burst: 1}}]}}"));
+        let world =
+            World::of(&format!("{{mode: {mode}, rules: [{{name: a, scope: ip, rate: 1/s, burst: 1}}]}}"));
         assert_eq!(world.admitted(10, &from_address(1)), 10);
         let watched = if mode == "shadow" { 9 } else { 0 };
         assert_eq!(world.limiter.rule_stats(0).shadow_denied, watched);
@@ -34,7 +35,8 @@ fn a_policy_in_shadow_enforces_nothing_and_one_that_is_off_does_nothing() {
 #[test]
 fn a_roll_out_enforces_for_the_same_part_of_the_clients_every_time() {
     let world = World::of("{name: a, scope: ip, rate: 1/h, burst: 1, rollout: 10%}");
-    let address = |n: u32| Facts { address: Some(std::net::Ipv4Addr::from(n).into()), ..Facts::new("GET", "/") };
+    let address =
+        |n: u32| Facts { address: Some(std::net::Ipv4Addr::from(n).into()), ..Facts::new("GET", "/") };
     let enforced: Vec<u32> = (0..5_000).filter(|n| world.admitted(3, &address(*n)) == 1).collect();
     assert!((400..600).contains(&enforced.len()), "{} of 5,000", enforced.len());
     assert!(enforced.iter().all(|n| world.admitted(1, &address(*n)) == 0), "they stay denied");
@@ -60,9 +62,11 @@ rules:
 
 #[test]
 fn a_key_that_is_missing_is_refused_where_the_rule_says_so() {
-    let world = World::of("{name: keyed, limit_keys: ['header:x-api-key'], missing: deny, rate: 1/s, burst: 5}");
+    let world =
+        World::of("{name: keyed, limit_keys: ['header:x-api-key'], missing: deny, rate: 1/s, burst: 5}");
     assert_eq!(world.check(&from_address(1)).refused(), Some(Refused::KeyMissing { rule: 0 }));
-    let world = World::of("{name: keyed, limit_keys: ['header:x-api-key'], missing: skip, rate: 1/s, burst: 5}");
+    let world =
+        World::of("{name: keyed, limit_keys: ['header:x-api-key'], missing: skip, rate: 1/s, burst: 5}");
     assert_eq!(world.admitted(10, &from_address(1)), 10);
 }
 

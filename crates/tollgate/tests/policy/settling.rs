@@ -48,11 +48,10 @@ rules:
     let world = World::of(policy);
     let left = |world: &World| {
         let decision = world.limiter.peek(&from_address(1));
-        let mut standings = world.limiter.standings(&decision);
-        standings.next().map(|standing| standing.remaining().whole())
+        world.limiter.balances(&decision).next().map(|held| held.whole())
     };
     let estimate = vec![("X-Estimate".to_owned(), "300".to_owned())];
-    let facts = Facts { headers: &estimate[..], ..from_address(1) };
+    let facts = Facts { headers: &estimate, ..from_address(1) };
     let decision = world.check(&facts);
     assert_eq!(left(&world), Some(700));
     world.limiter.settle(&decision, 200, |name| (name == "x-tokens-used").then_some("120"));

@@ -31,7 +31,9 @@ fn a_rule_that_comes_back_finds_its_buckets() {
 fn another_algorithm_or_window_starts_anew_and_is_never_refused() {
     let world = World::of("{name: api, scope: ip, rate: 1/h, burst: 2}");
     let window = |length| {
-        format!("{{name: api, scope: ip, algorithm: sliding_window, algorithm_config: {{quota: 2, window: {length}}}}}")
+        format!(
+            "{{name: api, scope: ip, algorithm: sliding_window, algorithm_config: {{quota: 2, window: {length}}}}}"
+        )
     };
     assert_eq!(world.admitted(5, &from_address(1)), 2);
     for policy in [window("1h"), window("2h")] {
@@ -44,7 +46,8 @@ fn another_algorithm_or_window_starts_anew_and_is_never_refused() {
 
 #[test]
 fn whoever_checks_while_policies_are_swapped_gains_nothing() {
-    let policies = ["{name: api, scope: ip, rate: 1/h, burst: 100}", "[{name: api, scope: ip, rate: 2/h, burst: 100}]"];
+    let policies =
+        ["{name: api, scope: ip, rate: 1/h, burst: 100}", "[{name: api, scope: ip, rate: 2/h, burst: 100}]"];
     let world = World::of(policies[0]);
     let (admitted, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {

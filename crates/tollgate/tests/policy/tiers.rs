@@ -39,8 +39,8 @@ fn five_per_second_and_ten_at_once_for_each_address() {
 fn an_enterprise_key_bursts_2000_and_a_free_key_20() {
     let world = World::of(PLANS);
     let (theirs, ours, claims) = (api_key("big"), api_key("small"), json!({"plan": "enterprise"}));
-    let big = Facts { headers: &theirs[..], claims: Claims::Verified(&claims), ..Facts::new("GET", "/") };
-    let small = Facts { headers: &ours[..], ..Facts::new("GET", "/") };
+    let big = Facts { headers: &theirs, claims: Claims::Verified(&claims), ..Facts::new("GET", "/") };
+    let small = Facts { headers: &ours, ..Facts::new("GET", "/") };
     assert_eq!(world.admitted(3_000, &big), 2_000);
     assert_eq!(world.admitted(3_000, &small), 20);
     let forged = Facts { claims: Claims::Unverified(&claims), ..small };
@@ -57,9 +57,8 @@ fn whoever_leaves_the_key_out_shares_one_bucket() {
 #[test]
 fn a_free_user_who_searches_touches_user_endpoint_and_global() {
     let world = World::of(SCOPES);
-    let rules = |facts: &Facts<'_>| {
-        world.check(facts).rules().map(|rule| rule.name.to_string()).collect::<Vec<_>>()
-    };
+    let rules =
+        |facts: &Facts<'_>| world.check(facts).rules().map(|rule| rule.name.to_string()).collect::<Vec<_>>();
     assert_eq!(rules(&by_user("ann", "free", "/api/search")), ["free", "search", "everything"]);
     assert_eq!(rules(&by_user("bob", "pro", "/api/other")), ["pro", "everything"]);
     assert_eq!(world.admitted(100, &by_user("cid", "free", "/api/search")), 50);
@@ -80,7 +79,7 @@ rules:
     assert_eq!(violated(&denied), ["user"]);
     let held = |facts: &Facts<'_>| {
         let decision = world.limiter.peek(facts);
-        world.limiter.standings(&decision).map(|standing| standing.remaining().as_micros()).collect::<Vec<_>>()
+        world.limiter.balances(&decision).map(|held| held.as_micros()).collect::<Vec<_>>()
     };
     assert_eq!(held(&ann), [0, 2_000_000], "97 denials took nothing from the global bucket");
     assert_eq!(world.admitted(2, &bob), 2);
@@ -102,7 +101,8 @@ fn a_password_reset_is_five_then_one_in_333_seconds_and_does_not_forget() {
 
 #[test]
 fn a_flood_from_one_prefix_or_of_one_make_meets_one_bucket() {
-    let world = World::of("{name: network, scope: network, limit_keys: ['ip:prefix/16,48'], rate: 1/s, burst: 100}");
+    let world =
+        World::of("{name: network, scope: network, limit_keys: ['ip:prefix/16,48'], rate: 1/s, burst: 100}");
     let flood = (0..10_000_u32).filter(|n| {
         let address = [10, 0, (n >> 8) as u8, *n as u8];
         world.check(&Facts { address: Some(address.into()), ..Facts::new("GET", "/") }).is_admitted()
@@ -110,11 +110,13 @@ fn a_flood_from_one_prefix_or_of_one_make_meets_one_bucket() {
     assert_eq!(flood.count(), 100);
 
     let world = World::of("{name: make, scope: network, limit_keys: [fingerprint], rate: 1/s, burst: 100}");
-    let headers = |n: u32| vec![("User-Agent".to_owned(), format!("tool/{n}")), ("Accept".to_owned(), "*/*".to_owned())];
+    let headers = |n: u32| {
+        vec![("User-Agent".to_owned(), format!("tool/{n}")), ("Accept".to_owned(), "*/*".to_owned())]
+    };
     let flood = (0..10_000_u32).filter(|n| {
         let headers = headers(*n);
         let address = Some(std::net::Ipv4Addr::from(*n).into());
-        world.check(&Facts { address, headers: &headers[..], ..Facts::new("GET", "/") }).is_admitted()
+        world.check(&Facts { address, headers: &headers, ..Facts::new("GET", "/") }).is_admitted()
     });
     assert_eq!(flood.count(), 100);
 }
