@@ -1,5 +1,6 @@
 //! Tests: what clients send to be somebody else, and what becomes of it.
 
+use std::cell::Cell;
 use std::net::IpAddr;
 
 use super::*;
@@ -26,15 +27,20 @@ struct Fields(Vec<(String, String)>);
 
 impl Headers for Fields {
     fn get(&self, name: &str) -> Option<&str> {
-        Headers::get(self.0.as_slice(), name)
+        let mut found = self.0.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        let only = found.next().map(|(_, value)| value.as_str());
+        only.filter(|_| found.next().is_none())
     }
 
     fn each_name(&self, visit: &mut dyn FnMut(&str)) {
-        self.0.as_slice().each_name(visit);
+        for (field, _) in &self.0 {
+            visit(field);
+        }
     }
 
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
-        self.0.as_slice().each_value(name, visit);
+        let values = self.0.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        values.for_each(|(_, value)| visit(value));
     }
 }
 
@@ -138,6 +144,28 @@ fn ten_thousand_entries_are_read_no_further_than_the_maximum() {
     xff(&[&format!("{far},10.2.2.2,{near}")], "10.2.2.2", Ending::TooLong);
     let lines = vec!["10.1.1.1"; 10_000];
     xff(&lines, "10.1.1.1", Ending::TooLong);
+}
+
+#[test]
+fn the_field_is_gone_through_no_more_often_than_there_may_be_entries() {
+    struct Counting(Cell<usize>);
+    impl Headers for Counting {
+        fn get(&self, _name: &str) -> Option<&str> {
+            None
+        }
+        fn each_name(&self, visit: &mut dyn FnMut(&str)) {
+            (0..10_000).for_each(|_| visit("x-forwarded-for"));
+        }
+        fn each_value(&self, _name: &str, visit: &mut dyn FnMut(&str)) {
+            self.0.set(self.0.get() + 1);
+            (0..10_000).for_each(|_| visit("10.0.0.3"));
+        }
+    }
+    let headers = Counting(Cell::new(0));
+    let trust = Trust::Networks(vec!["10.0.0.0/8".parse().unwrap()]);
+    let settings = ClientAddressSettings { trust, header: ForwardingHeader::XForwardedFor };
+    assert_eq!(client_address(&settings, Some(PEER), &headers).ending, Ending::TooLong);
+    assert_eq!(headers.0.get(), 1 + ENTRIES_MAX, "once to count the lines, then once for each entry");
 }
 
 #[test]
