@@ -48,7 +48,7 @@ pub enum Ending {
     /// At an entry that a trusted hop wrote and that is no proxy of ours: the client.
     Client,
     /// At a trusted hop that named nobody: an entry that is no address, is empty, `unknown` or hidden, or is longer than
-    /// [`ENTRY_BYTES_MAX`]; a line that is not text; a single-value field that occurs twice.
+    /// [`ENTRY_BYTES_MAX`]; a single-value field that occurs twice; a line that [`Headers::each_line`] left out.
     Unreadable,
     /// At a trusted hop, because the field has no more entries: fewer than there are hops, or all of them proxies of ours.
     Exhausted,
@@ -77,7 +77,7 @@ pub fn client_address(
     };
     if !is_trusted {
         let mut is_present = false;
-        headers.each_value(settings.header.field_name(), &mut |_| is_present = true);
+        headers.each_line(settings.header.field_name(), &mut |_| is_present = true);
         return ClientAddress { address: peer, ending: Ending::Peer, ignored_forwarding_header: is_present };
     }
     let (found, ending) = match &settings.header {

@@ -11,20 +11,21 @@ use super::{Ending, element, is_in, node};
 /// So many entries are read at most, from the right; real chains have fewer than ten. Beyond, the walk has ended.
 pub const ENTRIES_MAX: usize = 32;
 
-/// Longest entry that is read, in bytes. An address needs 47 of them; an element of `Forwarded` may name a host too.
-pub const ENTRY_BYTES_MAX: usize = 512;
+/// Longest entry that is read, in bytes. An address needs 47 of them, but an element of `Forwarded` may name the host that the
+/// client asked for, and a long one must not hide the client.
+pub const ENTRY_BYTES_MAX: usize = 8_192;
 
 /// Walks from the right to the first entry that is no trusted hop; the last address it came by, if any, and why it ended.
 pub(super) fn walk(settings: &ClientAddressSettings, headers: &dyn Headers) -> (Option<IpAddr>, Ending) {
     let name = settings.header.field_name();
-    // Where a line that is not text stood is unknown, so nothing can be said to be on its right.
+    // Where a line that was left out stood is unknown, so nothing can be said to be on its right.
     let Some(lines) = lines(headers, name) else { return (None, Ending::Unreadable) };
     let mut walk = Walk { settings, entries: 0, nearest: None };
     // Lines are handed out from the left and cannot be kept, so each is asked for anew; a line has at least one entry.
     for wanted in (0..lines).rev() {
         let mut at = 0;
         let mut ending = None;
-        headers.each_value(name, &mut |line| {
+        headers.each_line(name, &mut |line| {
             if at == wanted {
                 ending = walk.along(line);
             }
@@ -37,10 +38,10 @@ pub(super) fn walk(settings: &ClientAddressSettings, headers: &dyn Headers) -> (
     (walk.nearest, Ending::Exhausted)
 }
 
-/// How often the field occurs; `None` if one of its lines is not text.
+/// How often the field occurs; `None` if lines of it are kept from us.
 pub(super) fn lines(headers: &dyn Headers, name: &str) -> Option<usize> {
     let (mut lines, mut readable) = (0_usize, 0_usize);
-    headers.each_value(name, &mut |_| readable += 1);
+    headers.each_line(name, &mut |_| readable += 1);
     headers.each_name(&mut |field| lines += usize::from(field.eq_ignore_ascii_case(name)));
     (lines == readable).then_some(lines)
 }
@@ -60,11 +61,11 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Goes along one line; why the walk ended, if it did.
-    fn along(&mut self, line: &str) -> Option<Ending> {
+    fn along(&mut self, line: &[u8]) -> Option<Ending> {
         let mut rest = Some(line);
         while let Some(line) = rest {
             let Some((before, entry)) = self.last_entry(line) else { return Some(Ending::Unreadable) };
-            if let Some(ending) = self.step(self.address(trimmed(entry))) {
+            if let Some(ending) = self.step(self.address(entry)) {
                 return Some(ending);
             }
             rest = before;
@@ -90,10 +91,10 @@ impl Walk<'_> {
     }
 
     /// What precedes the last comma of the line, if there is one, and what follows; `None` if that is too long.
-    fn last_entry<'l>(&self, line: &'l str) -> Option<(Option<&'l str>, &'l str)> {
+    fn last_entry<'l>(&self, line: &'l [u8]) -> Option<(Option<&'l [u8]>, &'l [u8])> {
         let comma = match self.settings.header {
             ForwardingHeader::Forwarded => element::last_comma(line, ENTRY_BYTES_MAX),
-            _ => line.bytes().rev().take(ENTRY_BYTES_MAX + 1).position(|byte| byte == b','),
+            _ => line.iter().rev().take(ENTRY_BYTES_MAX + 1).position(|byte| *byte == b','),
         };
         match comma {
             Some(behind) => {
@@ -104,7 +105,8 @@ impl Walk<'_> {
         }
     }
 
-    fn address(&self, entry: &str) -> Option<IpAddr> {
+    fn address(&self, entry: &[u8]) -> Option<IpAddr> {
+        let entry = trimmed(std::str::from_utf8(entry).ok()?);
         match self.settings.header {
             ForwardingHeader::Forwarded => element::address(entry),
             _ => node::address(entry),

@@ -9,8 +9,7 @@ use super::chain::trimmed;
 use super::node;
 
 /// How many bytes follow the last comma outside of quotes; `None` if there is none within `bytes_max`.
-pub(super) fn last_comma(line: &str, bytes_max: usize) -> Option<usize> {
-    let bytes = line.as_bytes();
+pub(super) fn last_comma(bytes: &[u8], bytes_max: usize) -> Option<usize> {
     let mut is_quoted = false;
     let mut at = bytes.len();
     let end = bytes.len().saturating_sub(bytes_max + 1);
@@ -139,8 +138,9 @@ mod tests {
 
     #[test]
     fn a_comma_in_quotes_parts_nothing() {
-        let behind =
-            |line: &str| last_comma(line, 100).map(|behind| &line[line.len() - behind..]).map(String::from);
+        let behind = |line: &str| {
+            last_comma(line.as_bytes(), 100).map(|behind| &line[line.len() - behind..]).map(String::from)
+        };
         assert_eq!(behind("a,for=1;host=\"x,y\"").as_deref(), Some("for=1;host=\"x,y\""));
         assert_eq!(
             behind("a,for=1;host=\"x\\\",\\\\\\\"y\\\\\"").as_deref(),

@@ -6,10 +6,12 @@ use tollgate_sim::seeds::{Rng, for_each_seed};
 
 use super::*;
 
-/// Lines of one field; those that are not text are there, but cannot be read.
+/// Lines of one field. Those that are not text cannot be read as text.
 struct Lines {
     name: &'static str,
-    lines: Vec<Line>,
+    sent: Vec<Line>,
+    /// Whether they can be read as bytes, or are left out.
+    gives_bytes: bool,
 }
 
 #[derive(Clone)]
@@ -20,20 +22,32 @@ struct Line {
 
 impl Headers for Lines {
     fn get(&self, name: &str) -> Option<&str> {
-        match self.lines.as_slice() {
+        match self.sent.as_slice() {
             [only] if name == self.name && only.is_text => Some(&only.text),
             _ => None,
         }
     }
 
     fn each_name(&self, visit: &mut dyn FnMut(&str)) {
-        self.lines.iter().for_each(|_| visit(self.name));
+        self.sent.iter().for_each(|_| visit(self.name));
         visit("user-agent");
     }
 
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
-        let readable = self.lines.iter().filter(|line| line.is_text && name == self.name);
+        let readable = self.sent.iter().filter(|line| line.is_text && name == self.name);
         readable.for_each(|line| visit(&line.text));
+    }
+
+    fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
+        let given = self.sent.iter().filter(|line| (line.is_text || self.gives_bytes) && name == self.name);
+        given.for_each(|line| visit(&line.bytes()));
+    }
+}
+
+impl Line {
+    /// Letters beyond ASCII stand for bytes that are no text.
+    fn bytes(&self) -> Vec<u8> {
+        self.text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap_or(0xff)).collect()
     }
 }
 
@@ -44,20 +58,20 @@ fn a_client_behind_honest_proxies_is_itself_whatever_it_sends() {
         let header = if rng.bool() { ForwardingHeader::XForwardedFor } else { ForwardingHeader::Forwarded };
         let client = client(rng);
         let proxies: Vec<IpAddr> = (0..rng.usize(1..=4)).map(|_| proxy(rng)).collect();
-        let mut headers = Lines { name: name_of(&header), lines: forged(rng) };
-        let is_text = headers.lines.iter().all(|line| line.is_text);
+        let mut headers = Lines { name: name_of(&header), sent: forged(rng), gives_bytes: rng.bool() };
+        let is_text = headers.sent.iter().all(|line| line.is_text);
         not_text += u32::from(!is_text);
         let mut peer = client;
         for proxy in &proxies {
-            pass_on(rng, &header, peer, &mut headers.lines);
+            pass_on(rng, &header, peer, &mut headers.sent);
             peer = *proxy;
         }
         let networks = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
         let hops = u8::try_from(proxies.len()).unwrap();
         let trust = if rng.bool() { Trust::Networks(networks) } else { Trust::Hops(hops) };
         let found = client_address(&ClientAddressSettings { trust, header }, Some(peer), &headers);
-        let sent: Vec<_> = headers.lines.iter().map(|line| &line.text).collect();
-        if is_text {
+        let sent: Vec<_> = headers.sent.iter().map(|line| &line.text).collect();
+        if is_text || headers.gives_bytes {
             assert_eq!((found.address, found.ending), (Some(client), Ending::Client), "{sent:?}");
         } else {
             assert_eq!((found.address, found.ending), (Some(peer), Ending::Unreadable), "{sent:?}");
@@ -70,7 +84,7 @@ fn a_client_behind_honest_proxies_is_itself_whatever_it_sends() {
 fn what_a_stranger_sends_is_never_its_address() {
     for_each_seed(0..2_000, |rng| {
         let client = client(rng);
-        let headers = Lines { name: "forwarded", lines: forged(rng) };
+        let headers = Lines { name: "forwarded", sent: forged(rng), gives_bytes: rng.bool() };
         for trust in [Trust::Nobody, Trust::Networks(vec!["10.0.0.0/8".parse().unwrap()])] {
             let settings = ClientAddressSettings { trust, header: ForwardingHeader::Forwarded };
             assert_eq!(client_address(&settings, Some(client), &headers).address, Some(client));

@@ -255,6 +255,34 @@ fn the_word_of_a_stranger_is_ignored_and_reported() {
 }
 
 #[test]
+fn bytes_that_are_no_text_neither_hide_the_client_nor_are_skipped() {
+    struct Raw(&'static [&'static [u8]]);
+    impl Headers for Raw {
+        fn get(&self, _name: &str) -> Option<&str> {
+            None
+        }
+        fn each_name(&self, visit: &mut dyn FnMut(&str)) {
+            self.0.iter().for_each(|_| visit("X-Forwarded-For"));
+        }
+        fn each_value(&self, _name: &str, visit: &mut dyn FnMut(&str)) {
+            self.0.iter().filter_map(|line| std::str::from_utf8(line).ok()).for_each(visit);
+        }
+        fn each_line(&self, _name: &str, visit: &mut dyn FnMut(&[u8])) {
+            self.0.iter().for_each(|line| visit(line));
+        }
+    }
+    let settings = ClientAddressSettings {
+        trust: Trust::Networks(vec!["10.0.0.0/8".parse().unwrap()]),
+        header: ForwardingHeader::XForwardedFor,
+    };
+    let found = |lines| client_address(&settings, Some(PEER), &Raw(lines)).address.unwrap().to_string();
+    assert_eq!(found(&[b"6.6.6.6", b"\xff, 192.0.2.9, 10.0.0.2"]), "192.0.2.9");
+    assert_eq!(found(&[b"6.6.6.6", b"\xff", b"192.0.2.9"]), "192.0.2.9");
+    assert_eq!(found(&[b"6.6.6.6", b"\xff, 10.0.0.2"]), "10.0.0.2");
+    assert_eq!(found(&[b"6.6.6.6", b"192.0.2.9\xff"]), "10.0.0.1");
+}
+
+#[test]
 fn only_the_configured_field_is_read() {
     let headers = [("forwarded", "for=6.6.6.6"), ("x-real-ip", "6.6.6.6"), ("x-forwarded-for", "192.0.2.9")];
     let headers = Fields(headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
