@@ -9,6 +9,7 @@
 
 mod policy;
 
+mod client_address;
 mod condition;
 mod cost_plan;
 mod facts;
@@ -18,6 +19,7 @@ mod rule;
 mod ruling;
 mod settings;
 
+pub use client_address::{ClientAddress, ENTRIES_MAX, ENTRY_BYTES_MAX, Ending, client_address, trust_line};
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
