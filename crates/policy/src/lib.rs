@@ -18,13 +18,29 @@ mod rule;
 mod ruling;
 mod settings;
 
+mod rule_book;
+
+mod cost;
+mod few;
+mod index;
+mod key;
+mod path;
+mod request;
+mod value;
+
+#[cfg(test)]
+mod built_by_hand;
+
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
+pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
+pub use path::normal_path;
 pub use policy::{Group, Policy};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
+pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,

@@ -13,6 +13,8 @@ pub struct Hit<'h> {
     pub cost: Cost,
     /// Whether the rule denies this client, or only watches it.
     pub is_enforced: bool,
+    /// The request was to say its cost and did not, or said nothing usable: the rule's default was taken. To be counted.
+    pub cost_was_unusable: bool,
 }
 
 /// What becomes of the request.
