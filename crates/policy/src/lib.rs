@@ -21,6 +21,7 @@ mod settings;
 mod rule_book;
 
 mod cost;
+mod explain;
 mod few;
 mod index;
 mod key;
@@ -33,6 +34,7 @@ mod built_by_hand;
 
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
+pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
 pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;

@@ -172,3 +172,6 @@ impl RuleBook {
         Step::Applies { standing, lacks }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use super::normal_path;
 
 fn folded(target: &str) -> String {
@@ -99,11 +101,7 @@ fn normalising_twice_changes_nothing() {
                 !once.contains("//") && !once.contains("/./") && !once.contains("/../"),
                 "{target}: {once}"
             );
-            if cased {
-                assert_eq!(normal_path(&once, cased, slash), once, "{target}");
-            } else {
-                assert_eq!(normal_path(&once, false, slash), once, "{target}");
-            }
+            assert_eq!(normal_path(&once, cased, slash), once, "{target}");
         }
     }
 }
@@ -117,7 +115,7 @@ fn respell(path: &str, random: &mut fastrand::Rng) -> String {
                 let detours = ["/", "//", "/./", "/x/../", "/%2e/", "/y;z/..;q/", "/;p/"];
                 spelling.push_str(detours[random.usize(..detours.len())]);
             }
-            letter if random.u8(..4) == 0 => spelling.push_str(&format!("%{:02x}", u32::from(letter))),
+            letter if random.u8(..4) == 0 => write!(spelling, "%{:02x}", u32::from(letter)).unwrap(),
             letter if random.bool() => spelling.push(letter.to_ascii_uppercase()),
             letter => spelling.push(letter),
         }
@@ -131,9 +129,9 @@ fn respell(path: &str, random: &mut fastrand::Rng) -> String {
 fn no_detour_leads_past_a_path() {
     let mut random = fastrand::Rng::with_seed(2);
     for _ in 0..20_000 {
-        let path: String = (0..random.usize(1..5))
-            .map(|_| format!("/{}", random.choice(["a", "bc", "d.e", "f-1"]).unwrap()))
-            .collect();
+        let segments: Vec<&str> =
+            (0..random.usize(1..5)).map(|_| random.choice(["/a", "/bc", "/d.e", "/f-1"]).unwrap()).collect();
+        let path = segments.concat();
         let spelling = respell(&path, &mut random);
         assert_eq!(folded(&spelling), path, "{spelling}");
     }
