@@ -131,7 +131,7 @@ impl RuleBook {
             rules: rules
                 .map(|(position, (rule, step))| {
                     let outcome = outcome_of(position, rule, step, ruling, &hits);
-                    self.explain_rule(position, step, outcome, &request)
+                    self.explain_rule(position, rule, step, outcome, &request)
                 })
                 .collect(),
         }
@@ -140,11 +140,11 @@ impl RuleBook {
     fn explain_rule(
         &self,
         position: usize,
+        rule: &Rule,
         step: Step,
         outcome: Outcome,
         request: &Request<'_>,
     ) -> RuleExplanation {
-        let rule = &self.policy().rules[position];
         let matches = !matches!(step, Step::Off | Step::Unmatched);
         let is_limit = matches!(rule.action, Action::Limit(_));
         RuleExplanation {

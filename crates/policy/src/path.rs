@@ -84,18 +84,21 @@ impl PathRoom {
 
 /// What of the target is the path, as it came.
 fn path_of(target: &str) -> &str {
-    let path = target.split(['?', '#']).next().unwrap_or_default();
-    if path.starts_with('/') {
-        return path;
+    match split_absolute(target) {
+        Some((_, path)) => path,
+        None => target.split(['?', '#']).next().unwrap_or_default(),
     }
-    let is_scheme = |text: &str| {
-        text.starts_with(|first: char| first.is_ascii_alphabetic())
-            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-    };
-    match path.split_once("://") {
-        Some((scheme, rest)) if is_scheme(scheme) => rest.find('/').map_or("/", |at| &rest[at..]),
-        _ => path,
+}
+
+/// The authority and path of an absolute target, `http://host:80/path?query`; `None` if it is of another form.
+pub(crate) fn split_absolute(target: &str) -> Option<(&str, &str)> {
+    if target.starts_with('/') {
+        return None;
     }
+    let (scheme, rest) = target.split(['?', '#']).next()?.split_once("://")?;
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    is_scheme.then(|| rest.split_at(rest.find('/').unwrap_or(rest.len())))
 }
 
 /// What one look over a path says of its spelling.
@@ -184,11 +187,12 @@ fn write_segment(segment: &[u8], out: &mut [u8], mut at: usize) -> usize {
 
 /// Allowed in a segment as it is, and without a meaning of its own.
 fn is_plain(byte: u8) -> bool {
-    is_unreserved(byte) || b"!$&'()*+,=:@".contains(&byte)
+    is_unreserved(byte)
+        || matches!(byte, b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@')
 }
 
 fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+    matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~')
 }
 
 /// The value of a hexadecimal digit of either case.

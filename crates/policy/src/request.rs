@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use crate::path::{NormalPath, PathRoom};
+use crate::path::{NormalPath, PathRoom, split_absolute};
 use crate::value::fingerprint;
 use crate::{Claims, Facts, MethodSet};
 
@@ -35,7 +35,7 @@ impl<'r> Request<'r> {
         Request {
             facts,
             path: NormalPath::of(facts.target, &mut room.path),
-            host: normal_host(facts.host, &mut room.host),
+            host: normal_host(named_host(facts), &mut room.host),
             method: MethodSet::of(facts.method),
             fingerprint: Cell::new(None),
         }
@@ -55,6 +55,15 @@ impl<'r> Request<'r> {
         let digest = self.fingerprint.get().unwrap_or_else(|| fingerprint::of(self.facts));
         self.fingerprint.set(Some(digest));
         digest
+    }
+}
+
+/// An absolute target names the host, whatever the `Host` field says (RFC 9112, 3.2.2): naming two gets nobody past a rule.
+fn named_host<'h>(facts: &Facts<'h>) -> &'h str {
+    let authority = split_absolute(facts.target).map_or("", |(authority, _)| authority);
+    match authority.rsplit('@').next() {
+        Some(host) if !host.is_empty() => host,
+        _ => facts.host,
     }
 }
 
@@ -86,7 +95,18 @@ fn without_port(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::normal_host;
+    use super::{named_host, normal_host};
+    use crate::Facts;
+
+    #[test]
+    fn an_absolute_target_names_the_host() {
+        let named = |target| named_host(&Facts { host: "b.example", ..Facts::new("GET", target) }).to_owned();
+        assert_eq!(named("http://a.example:80/x"), "a.example:80");
+        assert_eq!(named("https://user:pw@a.example?x"), "a.example");
+        assert_eq!(named("/x?y=http://a.example/"), "b.example");
+        assert_eq!(named("http:///x"), "b.example");
+        assert_eq!(named("*"), "b.example");
+    }
 
     #[test]
     fn every_spelling_of_a_host_is_one() {

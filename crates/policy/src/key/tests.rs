@@ -98,7 +98,7 @@ fn no_two_lists_of_parts_make_one_key() {
     let sources = [header("a"), KeySource::Query("q".into()), KeySource::User];
     let mut random = fastrand::Rng::with_seed(3);
     let mut seen: HashMap<Vec<u8>, [String; 3]> = HashMap::new();
-    for _ in 0..20_000 {
+    for _ in 0..5_000 {
         let parts: [String; 3] = std::array::from_fn(|_| {
             let piece = pieces[random.usize(..pieces.len())];
             piece.repeat([1, 2, 3, 170, 171, 400][random.usize(..6)])
@@ -110,12 +110,12 @@ fn no_two_lists_of_parts_make_one_key() {
         let earlier = seen.entry(key(&sources, &facts)).or_insert_with(|| parts.clone());
         assert_eq!(*earlier, parts);
     }
-    assert!(seen.len() > 5_000);
+    assert!(seen.len() > 2_000);
 }
 
 #[test]
 fn long_values_keep_their_own_buckets() {
-    let long = "k".repeat(100_000);
+    let long = "k".repeat(5_000);
     let of = |value: &str, parts: usize| {
         let headers = Fields::new(&[("a", value)]);
         key(&vec![header("a"); parts], &Facts { headers: &headers, ..Facts::new("GET", "/") })
@@ -133,6 +133,9 @@ fn long_values_keep_their_own_buckets() {
 #[test]
 fn the_bytes_of_a_key_outlive_the_program_and_never_change() {
     assert_eq!(key(&[], &Facts::new("GET", "/")), [1]);
+    let long = "u".repeat(509);
+    let hashed = [&[1, PartKind::User as u8 | IS_HASHED, 0, 32][..], &Sha256::digest(&long)].concat();
+    assert_eq!(key(&[KeySource::User], &Facts { user: Some(&long), ..Facts::new("GET", "/") }), hashed);
     assert_eq!(key(&[KeySource::Address], &from("10.1.2.3")), [1, 1, 0, 4, 10, 1, 2, 3]);
     assert_eq!(
         key(&[KeySource::Method, KeySource::Path], &Facts::new("GET", "/A")),

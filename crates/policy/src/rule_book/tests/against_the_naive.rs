@@ -211,6 +211,45 @@ fn an_explanation_never_tells_another_story() {
     }
 }
 
+/// F6: whatever stands in the request.
+#[test]
+fn garbage_is_ruled_on_like_anything_else() {
+    let pieces = [
+        "%",
+        "%2e",
+        "%ff",
+        "/",
+        ";",
+        "=",
+        "&",
+        "?",
+        "x",
+        "c",
+        "\"",
+        ":",
+        "@",
+        "[",
+        ".",
+        "\0",
+        "\u{e9}",
+        "\u{1f600}",
+        "+",
+    ];
+    for seed in 0..3_000 {
+        let mut random = Rng::with_seed(seed);
+        let scrawl = |random: &mut Rng| {
+            (0..random.usize(..14)).map(|_| pick(random, &pieces)).collect::<Vec<_>>().concat()
+        };
+        let [target, name, field, cookie, user] = std::array::from_fn(|_| scrawl(&mut random));
+        let headers = Fields::new(&[("k", &field), ("cookie", &cookie), ("cookie", &field), (&name, "1")]);
+        let mut every_source = rule("every source");
+        every_source.keys = (0..12).map(|_| source(&mut random)).collect();
+        let book = RuleBook::new(policy(vec![every_source, random_rule(&mut random, 1)]));
+        let facts = Facts { host: &name, headers: &headers, user: Some(&user), ..Facts::new(&name, &target) };
+        agrees(&book, &facts, 0);
+    }
+}
+
 fn agrees(book: &RuleBook, facts: &Facts<'_>, unix_s: u64) {
     let explanation = book.explain(facts, unix_s);
     let mut hits = Vec::new();

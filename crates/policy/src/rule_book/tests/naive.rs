@@ -98,7 +98,8 @@ fn meets(condition: &Condition, facts: &Facts<'_>, request: &Request<'_>, trusts
         Condition::Not(inner) => !meets(inner),
         Condition::Method(methods) => methods.0 & MethodSet::of(facts.method).0 != 0,
         Condition::Host(pattern) => {
-            let host = facts.host.split(':').next().unwrap().to_lowercase();
+            let host = if facts.target.starts_with("http://h.x/") { "h.x" } else { facts.host };
+            let host = host.split(':').next().unwrap().to_lowercase();
             match pattern {
                 HostPattern::Exact(name) => !host.is_empty() && **name == *host,
                 HostPattern::Below(suffix) => {

@@ -247,12 +247,12 @@ fn a_roll_out_of_ten_percent_comes_to_a_tenth_of_the_keys_and_grows_without_lett
 fn more_rules_than_can_be_charged_at_once_are_refused_not_forgotten() {
     let many =
         |count: usize, mode| (0..count).map(move |at| Rule { mode, ..rule(&format!("{mode:?} {at}")) });
-    let most: Vec<Rule> = many(CHARGES_MAX, Mode::Enforce).chain(many(40, Mode::Shadow)).collect();
+    let most: Vec<Rule> = many(CHARGES_MAX, Mode::Enforce).chain(many(100, Mode::Shadow)).collect();
     let (ruling, hits) = rule_on(&RuleBook::new(policy(most)), &get("/"));
     assert_eq!(ruling, Ruling::ByBuckets);
     assert_eq!(hits.iter().filter(|hit| hit.is_enforced).count(), CHARGES_MAX);
     assert_eq!(hits.len(), CHARGES_MAX + 16, "of those that watch, the first 16 are told");
-    let more: Vec<Rule> = many(40, Mode::Shadow).chain(many(CHARGES_MAX + 1, Mode::Enforce)).collect();
+    let more: Vec<Rule> = many(100, Mode::Shadow).chain(many(CHARGES_MAX + 1, Mode::Enforce)).collect();
     assert_eq!(rule_on(&RuleBook::new(policy(more)), &get("/")).0, Ruling::TooManyRules);
 }
 
