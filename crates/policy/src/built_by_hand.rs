@@ -4,8 +4,8 @@ use regex::Regex;
 use tollgate_core::{Burst, Limit, Rate};
 
 use crate::{
-    Action, AnswerSettings, ClientAddressSettings, Condition, CostPlan, Group, Headers, HostPattern,
-    KeySource, Missing, Mode, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
+    Action, AnswerSettings, ClientAddressSettings, Condition, CostPlan, Group, HostPattern, KeySource,
+    Missing, Mode, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
 };
 
 /// A rule for every request, with one bucket for all.
@@ -107,24 +107,6 @@ pub(crate) fn claim(path: &str) -> KeySource {
 }
 
 /// Header fields.
-pub(crate) struct Fields(Vec<(String, String)>);
-
-impl Fields {
-    pub(crate) fn new(fields: &[(&str, &str)]) -> Fields {
-        Fields(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
-    }
-}
-
-impl Headers for Fields {
-    fn get(&self, name: &str) -> Option<&str> {
-        Headers::get(self.0.as_slice(), name)
-    }
-
-    fn each_name(&self, visit: &mut dyn FnMut(&str)) {
-        self.0.as_slice().each_name(visit);
-    }
-
-    fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
-        self.0.as_slice().each_value(name, visit);
-    }
+pub(crate) fn header_fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
+    fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }

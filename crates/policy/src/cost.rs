@@ -42,9 +42,22 @@ pub(crate) fn price(plan: &CostPlan, request: &Request<'_>) -> Price {
     Price { cost, said, was_unusable: is_from_client && said.is_none() }
 }
 
-/// Reads a number of tokens: digits with at most one point, and nothing else. Less than a micro-token is rounded up; more
-/// than can be held is the most that can. Zero and everything else is `None`.
+impl CostPlan {
+    /// The true cost as a response tells it ([`crate::Rule::settle_header`]), read like a request's number but for this:
+    /// zero is a cost, too, and no bounds apply, since it comes from behind the gate. `None` if it is no number.
+    pub fn settled(&self, text: &str) -> Option<Cost> {
+        read_number(text)
+    }
+}
+
+/// Reads what a client says; zero is nothing.
 fn read(text: &str) -> Option<Cost> {
+    read_number(text).filter(|cost| *cost > Cost::micros(0))
+}
+
+/// Reads a number of tokens: digits with at most one point, and nothing else. Less than a micro-token is rounded up; more
+/// than can be held is the most that can.
+fn read_number(text: &str) -> Option<Cost> {
     let (whole, places) = text.split_once('.').unwrap_or((text, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() + places.len() == 0 || !is_digits(whole) || !is_digits(places) {
@@ -55,7 +68,7 @@ fn read(text: &str) -> Option<Cost> {
     micros = micros.saturating_add(digits(padded));
     let is_more = places.bytes().skip(PLACES).any(|digit| digit != b'0');
     micros = micros.saturating_add(u64::from(is_more));
-    (micros > 0).then_some(Cost::micros(micros))
+    Some(Cost::micros(micros))
 }
 
 /// The number that these digits write, saturating.

@@ -69,7 +69,7 @@ impl Headers for NoHeaders {
 }
 
 /// Names and values, as tests, tools and JSON have them. Names in any case.
-impl Headers for [(String, String)] {
+impl Headers for Vec<(String, String)> {
     fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
         let only = found.next().map(|(_, value)| value.as_str());

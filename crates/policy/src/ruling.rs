@@ -11,10 +11,10 @@ pub struct Hit<'h> {
     pub key: &'h [u8],
     /// What the request costs. Never zero.
     pub cost: Cost,
+    /// The request named a cost of its own that was of no use, so this is the default.
+    pub cost_was_unusable: bool,
     /// Whether the rule denies this client, or only watches it.
     pub is_enforced: bool,
-    /// The request was to say its cost and did not, or said nothing usable: the rule's default was taken. To be counted.
-    pub cost_was_unusable: bool,
 }
 
 /// What becomes of the request.

@@ -8,14 +8,14 @@ mod counting_allocator;
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use built_by_hand::{Fields, claim, header, host, is, path, policy, rule};
+use built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use counting_allocator::allocations_of;
 use serde_json::json;
 use tollgate_core::Cost;
 use tollgate_policy::{
     Action, AnswerSettings, Claims, ClientAddressSettings, Condition, CostPlan, CostSource, Facts, Group,
-    Headers, HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, PathPattern, PathTest, Policy,
-    Rule, RuleBook, Ruling, Scope, ValueTest,
+    HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, PathPattern, PathTest, Policy, Rule,
+    RuleBook, Ruling, Scope, ValueTest,
 };
 
 #[track_caller]
@@ -96,8 +96,8 @@ fn a_ruling_allocates_nothing_whatever_the_request() {
     let long = "k".repeat(3_000);
     let claims = json!({"org": {"id": 42}});
     let cookies = [("cookie", "id=1"), ("cookie", "b=2")];
-    let one = Fields::new(&[("x-key", &long), ("x-cost", "7"), ("cookie", "id=\"5\"; x=1"), ("host", "a")]);
-    let other = Fields::new(&[&cookies[..], &[("x-cost", "NaN")]].concat());
+    let one = header_fields(&[("x-key", &long), ("x-cost", "7"), ("cookie", "id=\"5\"; x=1"), ("host", "a")]);
+    let other = header_fields(&[&cookies[..], &[("x-cost", "NaN")]].concat());
     for target in
         ["/", "/a/b/cd", "/A//b/%2e/C?key=a%20b&cost=2", "/keyed?key=1&key=2", "*", "http://h/x/y;z?key=+"]
     {

@@ -1,7 +1,7 @@
 use tollgate_core::Cost;
 
 use super::*;
-use crate::built_by_hand::Fields;
+use crate::built_by_hand::header_fields;
 use crate::request::RequestRoom;
 use crate::{Facts, MethodSet};
 
@@ -15,7 +15,7 @@ fn price_of(plan: &CostPlan, facts: &Facts<'_>) -> Price {
 
 /// The price of what a header says: its cost, and whether it was unusable.
 fn said_by_header(value: &str) -> (Cost, bool) {
-    let headers = Fields::new(&[("x-cost", value)]);
+    let headers = header_fields(&[("x-cost", value)]);
     let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
     let price = price_of(&plan(CostSource::Header("x-cost".into())), &facts);
     (price.cost, price.was_unusable)
@@ -62,7 +62,7 @@ fn a_huge_number_costs_the_most_and_never_wraps() {
 #[test]
 fn a_small_number_costs_the_least() {
     let plan = CostPlan { min: Cost::ONE, ..plan(CostSource::Header("x-cost".into())) };
-    let headers = Fields::new(&[("x-cost", "0.000001")]);
+    let headers = header_fields(&[("x-cost", "0.000001")]);
     let price = price_of(&plan, &Facts { headers: &headers, ..Facts::new("GET", "/") });
     assert_eq!((price.cost, price.said), (Cost::ONE, Some(Cost::micros(1))));
 }
@@ -71,7 +71,7 @@ fn a_small_number_costs_the_least() {
 fn a_cost_that_is_absent_or_said_twice_is_the_default() {
     let plan = plan(CostSource::Header("x-cost".into()));
     assert!(price_of(&plan, &Facts::new("GET", "/")).was_unusable);
-    let headers = Fields::new(&[("x-cost", "1"), ("X-Cost", "9")]);
+    let headers = header_fields(&[("x-cost", "1"), ("X-Cost", "9")]);
     let price = price_of(&plan, &Facts { headers: &headers, ..Facts::new("GET", "/") });
     assert_eq!((price.cost, price.was_unusable), (Cost::tokens(2), true));
 }
@@ -115,5 +115,15 @@ fn a_method_has_its_price_and_the_others_the_default() {
     for (method, cost) in [("POST", 5), ("PUT", 5), ("GET", 2), ("post", 2)] {
         let price = price_of(&plan, &Facts::new(method, "/"));
         assert_eq!((price.cost, price.was_unusable), (Cost::tokens(cost), false), "{method}");
+    }
+}
+
+#[test]
+fn the_true_cost_of_a_response_knows_no_bounds() {
+    let plan = plan(CostSource::Fixed);
+    assert_eq!(plan.settled("120.5"), Some(Cost::micros(120_500_000)), "more than any request is charged");
+    assert_eq!(plan.settled("0"), Some(Cost::micros(0)));
+    for text in ["a lot", "", "-1", "NaN", " 5"] {
+        assert_eq!(plan.settled(text), None, "{text}");
     }
 }

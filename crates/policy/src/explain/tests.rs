@@ -2,7 +2,7 @@ use serde_json::json;
 use tollgate_core::Cost;
 
 use super::*;
-use crate::built_by_hand::{Fields, claim, header, host, is, path, policy, rule};
+use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
     Claims, Condition, CostPlan, CostSource, Group, KeySource, KillSwitch, MethodSet, Missing, ValueTest,
 };
@@ -64,7 +64,7 @@ fn what_looks_present_but_does_not_count_is_said_to_be_missing_and_why() {
         reason,
         "the request lacks `jwt:plan`: nobody has verified its token, and the rule does not say `jwt_trust: upstream_verified`"
     );
-    let headers = Fields::new(&[("k", "1"), ("K", "2")]);
+    let headers = header_fields(&[("k", "1"), ("K", "2")]);
     let twice = RuleBook::new(policy(vec![Rule { condition: is(header("k"), &["1"]), ..rule("r") }]));
     let reason =
         twice.explain(&Facts { headers: &headers, ..Facts::new("GET", "/") }, 0).rules[0].reason.clone();
@@ -120,7 +120,7 @@ fn keys_and_costs_are_readable() {
         ("99", Cost::tokens(50), "`header:cost`: 99, cut down to the most"),
         ("NaN", Cost::ONE, "the default, since `header:cost` says no usable number"),
     ] {
-        let headers = Fields::new(&[("k", "abc"), ("cost", text)]);
+        let headers = header_fields(&[("k", "abc"), ("cost", text)]);
         let told = book.explain(&Facts { headers: &headers, ..Facts::new("GET", "/") }, 0).rules.remove(0);
         let told_cost = told.cost.unwrap();
         assert_eq!((told_cost.cost, told_cost.reason.as_str()), (cost, reason));

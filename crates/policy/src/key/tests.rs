@@ -3,7 +3,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::json;
 
 use super::*;
-use crate::built_by_hand::{Fields, claim, header, rule};
+use crate::built_by_hand::{claim, header, header_fields, rule};
 use crate::request::RequestRoom;
 use crate::{Claims, Facts, KeySource};
 
@@ -84,7 +84,7 @@ fn whoever_lacks_a_part_is_anonymous_and_nobody_can_be_that_on_purpose() {
     let sources = [header("x-key"), KeySource::Address];
     assert_eq!(key(&sources, &from("10.0.0.1")), ANONYMOUS_KEY);
     for value in ["", "anonymous", "\0"] {
-        let headers = Fields::new(&[("x-key", value)]);
+        let headers = header_fields(&[("x-key", value)]);
         let facts = Facts { headers: &headers, ..from("10.0.0.1") };
         assert_eq!(key(&sources, &facts) == ANONYMOUS_KEY, value.is_empty(), "{value:?}");
     }
@@ -105,7 +105,7 @@ fn no_two_lists_of_parts_make_one_key() {
         });
         let target: String =
             parts[1].bytes().fold("/?q=".to_owned(), |text, byte| format!("{text}%{byte:02x}"));
-        let headers = Fields::new(&[("a", &parts[0])]);
+        let headers = header_fields(&[("a", &parts[0])]);
         let facts = Facts { headers: &headers, user: Some(&parts[2]), ..Facts::new("GET", &target) };
         let earlier = seen.entry(key(&sources, &facts)).or_insert_with(|| parts.clone());
         assert_eq!(*earlier, parts);
@@ -117,7 +117,7 @@ fn no_two_lists_of_parts_make_one_key() {
 fn long_values_keep_their_own_buckets() {
     let long = "k".repeat(5_000);
     let of = |value: &str, parts: usize| {
-        let headers = Fields::new(&[("a", value)]);
+        let headers = header_fields(&[("a", value)]);
         key(&vec![header("a"); parts], &Facts { headers: &headers, ..Facts::new("GET", "/") })
     };
     for parts in [1, 2, 5, 13, 14, 15, 100] {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::built_by_hand::{Fields, claim, header};
+use crate::built_by_hand::{claim, header, header_fields};
 use crate::request::RequestRoom;
 use crate::{Claims, Facts};
 
@@ -17,7 +17,7 @@ fn of_query(target: &str) -> Option<String> {
 
 fn of_cookies(fields: &[&str]) -> Option<String> {
     let fields: Vec<(&str, &str)> = fields.iter().map(|field| ("Cookie", *field)).collect();
-    let headers = Fields::new(&fields);
+    let headers = header_fields(&fields);
     found(&KeySource::Cookie("id".into()), &Facts { headers: &headers, ..Facts::new("GET", "/") })
 }
 
@@ -65,7 +65,7 @@ fn a_cookie_is_found_in_one_field_or_in_many() {
 
 #[test]
 fn a_header_counts_if_it_occurs_once_and_is_not_empty() {
-    let headers = Fields::new(&[("X-Key", " a "), ("x-two", "1"), ("X-Two", "2"), ("x-empty", " ")]);
+    let headers = header_fields(&[("X-Key", " a "), ("x-two", "1"), ("X-Two", "2"), ("x-empty", " ")]);
     let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
     assert_eq!(found(&header("x-key"), &facts).as_deref(), Some("a"));
     assert_eq!(found(&header("x-two"), &facts), None);
@@ -130,7 +130,7 @@ fn the_user_is_the_address_where_nobody_is_authenticated() {
 
 fn fingerprint_of(version: &str, names: &[&str]) -> [u8; 32] {
     let fields: Vec<(&str, &str)> = names.iter().map(|name| (*name, "x")).collect();
-    let headers = Fields::new(&fields);
+    let headers = header_fields(&fields);
     fingerprint::of(&Facts { headers: &headers, version, ..Facts::new("GET", "/") })
 }
 

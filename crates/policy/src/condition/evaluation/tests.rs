@@ -2,7 +2,7 @@ use regex::Regex;
 use serde_json::json;
 
 use super::*;
-use crate::built_by_hand::{Fields, claim, header, host, is, path};
+use crate::built_by_hand::{claim, header, header_fields, host, is, path};
 use crate::request::RequestRoom;
 use crate::{Claims, Facts, MethodSet};
 
@@ -101,7 +101,7 @@ fn a_header_that_holds_an_address_can_be_held_against_networks() {
     for (value, expected) in
         [("10.1.1.1", true), ("::ffff:10.1.1.1", true), ("11.1.1.1", false), ("10.1.1.1, 8.8.8.8", false)]
     {
-        let headers = Fields::new(&[("x-ip", value)]);
+        let headers = header_fields(&[("x-ip", value)]);
         assert_eq!(check(&inside, &Facts { headers: &headers, ..get("/") }), expected, "{value}");
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use tollgate_core::Cost;
 
 use super::naive;
-use crate::built_by_hand::{Fields, claim, header, host, is, path, policy, rule};
+use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
     Action, Claims, Condition, CostPlan, CostSource, Facts, KeySource, KillSwitch, MethodSet, Missing, Mode,
     Outcome, PathPattern, PathTest, Policy, Rule, RuleBook, Ruling, ValueTest,
@@ -148,7 +148,7 @@ fn with_facts(random: &mut Rng, check: impl FnOnce(&Facts<'_>)) {
             fields.push((name, value));
         }
     }
-    let headers = Fields::new(&fields);
+    let headers = header_fields(&fields);
     let claims = json!({"sub": pick(random, &["bob", "1", "alice"])});
     check(&Facts {
         method: pick(random, &METHODS),
@@ -241,7 +241,7 @@ fn garbage_is_ruled_on_like_anything_else() {
             (0..random.usize(..14)).map(|_| pick(random, &pieces)).collect::<Vec<_>>().concat()
         };
         let [target, name, field, cookie, user] = std::array::from_fn(|_| scrawl(&mut random));
-        let headers = Fields::new(&[("k", &field), ("cookie", &cookie), ("cookie", &field), (&name, "1")]);
+        let headers = header_fields(&[("k", &field), ("cookie", &cookie), ("cookie", &field), (&name, "1")]);
         let mut every_source = rule("every source");
         every_source.keys = (0..12).map(|_| source(&mut random)).collect();
         let book = RuleBook::new(policy(vec![every_source, random_rule(&mut random, 1)]));

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use serde_json::{Value, json};
 use tollgate_core::{CHARGES_MAX, Cost};
 
-use crate::built_by_hand::{Fields, claim, header, is, path, policy, rule};
+use crate::built_by_hand::{claim, header, header_fields, is, path, policy, rule};
 use crate::{
     Action, Claims, Condition, CostPlan, CostSource, Facts, Hit, KeySource, KillSwitch, MethodSet, Missing,
     Mode, Policy, Rule, RuleBook, Ruling,
@@ -55,7 +55,7 @@ fn an_enterprise_key_meets_the_enterprise_tier_and_a_free_key_the_free_one() {
     let tiers = || {
         policy(vec![tier("enterprise", is(claim("plan"), &["enterprise"])), tier("free", Condition::Always)])
     };
-    let headers = Fields::new(&[("X-API-Key", "k1")]);
+    let headers = header_fields(&[("X-API-Key", "k1")]);
     let with = |claims| Facts { headers: &headers, claims, ..get("/") };
     let (enterprise, pro) = (json!({"plan": "enterprise"}), json!({"plan": "pro"}));
     assert_eq!(names(tiers(), &with(Claims::Verified(&enterprise))), ["enterprise"]);
@@ -124,7 +124,7 @@ fn ten_thousand_requests_of_one_make_of_client_meet_one_bucket() {
         let mut fields =
             [("User-Agent", agent.as_str()), ("Accept", "*/*"), ("Host", "a"), ("Cookie", &agent)];
         fastrand::Rng::with_seed(u64::from(client)).shuffle(&mut fields);
-        let headers = Fields::new(&fields);
+        let headers = header_fields(&fields);
         let address = Some(Ipv4Addr::from(client).into());
         keys.insert(rule_on(&book, &Facts { headers: &headers, address, ..get("/") }).1.remove(0).key);
     }
@@ -262,7 +262,7 @@ fn an_unusable_cost_is_told() {
         CostPlan { source: CostSource::Header("x-cost".into()), max: Cost::tokens(50), ..CostPlan::ONE };
     let book = RuleBook::new(policy(vec![Rule { cost, ..rule("r") }]));
     for (text, expected) in [("7", (Cost::tokens(7), false)), ("NaN", (Cost::ONE, true))] {
-        let headers = Fields::new(&[("x-cost", text)]);
+        let headers = header_fields(&[("x-cost", text)]);
         let mut told = Vec::new();
         let facts = Facts { headers: &headers, ..get("/") };
         book.rule_on(&facts, 0, |hit| told.push((hit.cost, hit.cost_was_unusable)));
