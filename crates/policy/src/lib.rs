@@ -8,6 +8,8 @@
 //! ```
 
 mod policy;
+mod presets;
+mod text;
 
 mod condition;
 mod cost_plan;
@@ -24,9 +26,11 @@ pub use facts::{Claims, Facts, Headers, NoHeaders};
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
 pub use policy::{Group, Policy};
+pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use ruling::{Hit, Ruling};
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+pub use text::{Mistake, Mistakes};

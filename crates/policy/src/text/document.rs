@@ -1,0 +1,158 @@
+//! The whole policy: a mapping with `rules`, a bare list of rules, or one bare rule.
+
+use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, Policy, Rule};
+
+use super::fields::Fields;
+use super::found::Found;
+use super::group::{self, Entry, TypedGroup};
+use super::rule::{self, MODES, TypedRule};
+use super::rule_name::{self, Names};
+use super::tree::{Kind, Node};
+use super::{choice, default_tier, jwt, kill_switch, settings};
+
+const FIELDS: [&str; 8] =
+    ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt"];
+/// Most rules of a policy.
+const RULES_MAX: usize = 20_000;
+
+/// Reads the policy; `None` after a mistake.
+pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    match &root.kind {
+        Kind::List(_) => bare(rules(root, found)?, found),
+        Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
+            bare(vec![group::read(root, found)?], found)
+        }
+        _ => document(root, found),
+    }
+}
+
+/// A mapping is a rule if it has no `rules` and something that only rules have.
+fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
+    let names: Vec<&str> = names.collect();
+    let of_rules = |name: &&str| rule::FIELDS.contains(name) || super::limit::FIELDS.contains(name);
+    let of_policies = |name: &&str| FIELDS.contains(name) && *name != "name" && *name != "mode";
+    !names.iter().any(of_policies) && names.iter().any(|name| of_rules(name) && !FIELDS.contains(name))
+}
+
+fn bare(entries: Vec<Entry>, found: &mut Found) -> Option<Policy> {
+    let (rules, groups) = assemble(entries, found)?;
+    Some(Policy {
+        name: "default".into(),
+        mode: Mode::Enforce,
+        rules,
+        groups,
+        kill_switches: Vec::new(),
+        answers: AnswerSettings::default(),
+        client_address: ClientAddressSettings::default(),
+        jwt: None,
+    })
+}
+
+fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    let cure = "write `rules:` and a list of rules, a list alone, or one rule";
+    let mut fields = Fields::of(root, "the policy", cure, found)?;
+    // Editors that complete JSON look for their schema here.
+    let _ = fields.take("$schema");
+    if let Some(node) = fields.take("version").filter(|node| node.scalar() != Some("1")) {
+        found.add(
+            node.head(),
+            format!("`version` is {}", node.described()),
+            "write `version: 1`, the only one there is, or delete the line",
+        );
+    }
+    let name =
+        fields.take("name").map_or(Some("default".into()), |node| rule_name::read(node, "name", found));
+    let mode =
+        fields.take("mode").map_or(Some(Mode::Enforce), |node| choice::one_of(node, "mode", &MODES, found));
+    let answers =
+        fields.take("answers").map_or(Some(AnswerSettings::default()), |node| settings::answers(node, found));
+    let client_address = fields
+        .take("client_address")
+        .map_or(Some(ClientAddressSettings::default()), |node| settings::client_address(node, found));
+    let jwt = fields.take("jwt").map(|node| jwt::read(node, found));
+    let switches =
+        fields.take("kill_switches").map_or(Some(Vec::new()), |node| kill_switch::read(node, found));
+    let rules = fields.need("rules", "the policy", cure, found).and_then(|node| rules(node, found));
+    fields.refuse_rest("a policy", &FIELDS, found);
+    let (rules, groups) = assemble(rules?, found)?;
+    Some(Policy {
+        name: name?,
+        mode: mode?,
+        rules,
+        groups,
+        kill_switches: switches?,
+        answers: answers?,
+        client_address: client_address?,
+        jwt: match jwt {
+            Some(jwt) => Some(jwt?),
+            None => None,
+        },
+    })
+}
+
+/// The entries of a list of rules; those with mistakes are left out.
+fn rules(node: &Node<'_>, found: &mut Found) -> Option<Vec<Entry>> {
+    let Kind::List(items) = &node.kind else {
+        found.unfit(
+            node,
+            "rules",
+            "a list",
+            "write a list of rules: each begins with a dash, or all stand in brackets",
+        );
+        return None;
+    };
+    if items.is_empty() {
+        found.add(
+            node.place,
+            "`rules` is an empty list",
+            "write at least one rule; to switch a policy off, write `mode: off`",
+        );
+        return None;
+    }
+    Some(items.iter().filter_map(|item| group::read(item, found)).collect())
+}
+
+/// Names everything, and puts the rules into their groups.
+fn assemble(entries: Vec<Entry>, found: &mut Found) -> Option<(Vec<Rule>, Vec<Group>)> {
+    let (mut rules, mut groups, mut is_written_out) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut names, mut group_names) = (Names::default(), Names::default());
+    let mut add = |typed: TypedRule, group: Option<usize>, is_grouped: bool, found: &mut Found| {
+        let TypedRule { mut rule, name_place, head } = typed;
+        if name_place.is_none() {
+            rule.name = rule_name::made_of(&rule);
+        }
+        names.take(&rule.name, "rule", name_place.is_some(), name_place.unwrap_or(head), found);
+        rule.group = group;
+        rules.push(rule);
+        is_written_out.push(is_grouped);
+        rules.len() - 1
+    };
+    for entry in entries {
+        match entry {
+            Entry::Rule(typed) => {
+                add(*typed, None, false, found);
+            }
+            Entry::Group(TypedGroup { name, place, is_first, rules }) => {
+                group_names.take(&name, "group", true, place, found);
+                let group = is_first.then_some(groups.len());
+                let members = rules.into_iter().map(|typed| add(typed, group, true, found)).collect();
+                if is_first {
+                    groups.push(Group { name, rules: members, is_implicit: false });
+                }
+            }
+        }
+    }
+    if rules.len() > RULES_MAX {
+        let place = super::tree::Place { start: 0, end: 0, line: 1 };
+        found.add(
+            place,
+            format!("the policy has {} rules", rules.len()),
+            format!("write at most {RULES_MAX}; one rule and a key serve many clients"),
+        );
+        return None;
+    }
+    if found.is_empty() {
+        default_tier::group_tiers(&mut rules, &mut groups, &is_written_out);
+    }
+    Some((rules, groups))
+}
