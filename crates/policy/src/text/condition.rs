@@ -17,7 +17,13 @@ pub(super) fn read(node: &Node<'_>, strictness: Strictness, found: &mut Found) -
     if node.is_null() {
         return Some(Condition::Always);
     }
-    let fields = Fields::of(node, "`match`", CURE, found)?;
+    let cure = match node.kind {
+        Kind::List(_) => {
+            "write `match: {any: […]}` if one of them is enough, `match: {all: […]}` if all must hold"
+        }
+        _ => CURE,
+    };
+    let fields = Fields::of(node, "`match`", cure, found)?;
     let tests: Vec<Option<Condition>> =
         fields.rest().map(|(key, value)| field(&key.text, key.place, value, strictness, found)).collect();
     tests.into_iter().collect::<Option<Vec<_>>>().map(all_of)
@@ -68,14 +74,12 @@ fn source(name: &str, place: Place, found: &mut Found) -> Option<KeySource> {
     if key_source::looks_like_one(name) {
         return key_source::read(name, place, found);
     }
-    let known: Vec<&str> = FIELDS.into_iter().chain(key_source::SPELLINGS).collect();
     let what = format!("`match` has no field `{}`", cut(name));
     let cure = match foreign_names::ours(name, &FIELDS) {
         Some(cure) => cure.to_owned(),
         None if did_you_mean::nearest(name, FIELDS).is_some() => did_you_mean::cure(name, &FIELDS),
         None => return key_source::read(name, place, found),
     };
-    let _ = known;
     found.add(place, what, cure);
     None
 }

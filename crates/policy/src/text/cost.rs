@@ -24,7 +24,7 @@ pub(super) fn read(
     fallback: CostSource,
     found: &mut Found,
 ) -> Option<CostPlan> {
-    let faults = found.kept.len() + found.left_out;
+    let faults = found.count();
     let per_method = fields.take("cost_per_method").map(|node| (node.head(), per_method(node, full, found)));
     let bytes = fields
         .take_with_place("bytes_per_token")
@@ -77,7 +77,7 @@ pub(super) fn read(
         (source, None, None) => source,
     };
     let plan = plan(source, full, [fixed, default, min, max], found);
-    (found.kept.len() + found.left_out == faults).then_some(plan?)
+    (found.count() == faults).then_some(plan?)
 }
 
 /// Puts the amounts together, and holds them against each other and the bucket.
@@ -114,14 +114,14 @@ fn plan(
             found.add(
                 place,
                 format!("`{name}` is {cost}, above `max_cost`"),
-                "raise `max_cost`, or lower it",
+                format!("raise `max_cost`, or lower `{name}`"),
             );
         }
         if min.is_some_and(|(least, _)| cost < least) {
             found.add(
                 place,
                 format!("`{name}` is {cost}, below `min_cost`"),
-                "lower `min_cost`, or raise it",
+                format!("lower `min_cost`, or raise `{name}`"),
             );
         }
     }
@@ -165,9 +165,12 @@ fn source(node: &Node<'_>, found: &mut Found) -> Option<CostSource> {
             Some(CostSource::Query(name.into()))
         }
         _ => {
-            let cure = match did_you_mean::nearest(text, SOURCES) {
-                Some(word) => format!("did you mean `{word}`?"),
-                None => format!("write one of {}", did_you_mean::listed(&SOURCES)),
+            let kind = named
+                .and_then(|(kind, name)| Some((did_you_mean::nearest(kind, ["header", "query"])?, name)));
+            let cure = match (kind, did_you_mean::nearest(text, SOURCES)) {
+                (Some((kind, name)), _) => format!("did you mean `{kind}:{}`?", cut(name)),
+                (None, Some(word)) => format!("did you mean `{word}`?"),
+                (None, None) => format!("write one of {}", did_you_mean::listed(&SOURCES)),
             };
             found.unfit(node, "cost_source", "where a cost can come from", cure);
             None

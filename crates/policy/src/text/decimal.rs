@@ -120,7 +120,7 @@ pub(super) fn whole(node: &Node<'_>, field: &str, least: u64, most: u64, found: 
     let number = number(node, field, &least.max(1).to_string(), found)?;
     let whole = number.whole().filter(|whole| (least..=most).contains(whole));
     if whole.is_none() {
-        let what = format!("`{field}` is {}", node.described());
+        let what = format!("`{field}` is {}, not a whole number from {least} to {most}", node.described());
         found.add(node.place, what, format!("write a whole number from {least} to {most}"));
     }
     whole
@@ -134,7 +134,7 @@ pub(super) fn percent(node: &Node<'_>, field: &str, found: &mut Found) -> Option
     };
     let percent = percent.and_then(|percent| u8::try_from(percent).ok()).filter(|percent| *percent <= 100);
     if percent.is_none() {
-        let what = format!("`{field}` is {}", node.described());
+        let what = format!("`{field}` is {}, no percentage", node.described());
         found.add(node.place, what, "write a whole number of percent from 0 to 100");
     }
     percent

@@ -5,10 +5,10 @@ use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, Policy, Rule};
 use super::fields::Fields;
 use super::found::Found;
 use super::group::{self, Entry, TypedGroup};
-use super::rule::{self, MODES, TypedRule};
+use super::rule::{self, TypedRule};
 use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
-use super::{choice, default_tier, jwt, kill_switch, settings};
+use super::{default_tier, jwt, kill_switch, settings};
 
 const FIELDS: [&str; 8] =
     ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt"];
@@ -18,9 +18,9 @@ const RULES_MAX: usize = 20_000;
 /// Reads the policy; `None` after a mistake.
 pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
     match &root.kind {
-        Kind::List(_) => bare(rules(root, found)?, found),
+        Kind::List(_) => bare(rules(root, found)?, root, found),
         Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
-            bare(vec![group::read(root, found)?], found)
+            bare(vec![group::read(root, found)?], root, found)
         }
         _ => document(root, found),
     }
@@ -34,8 +34,10 @@ fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
     !names.iter().any(of_policies) && names.iter().any(|name| of_rules(name) && !FIELDS.contains(name))
 }
 
-fn bare(entries: Vec<Entry>, found: &mut Found) -> Option<Policy> {
-    let (rules, groups) = assemble(entries, found)?;
+fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    let mut names = Names::default();
+    typed_names(root, &mut names, found);
+    let (rules, groups) = assemble(entries, names, found)?;
     Some(Policy {
         name: "default".into(),
         mode: Mode::Enforce,
@@ -62,8 +64,7 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
     }
     let name =
         fields.take("name").map_or(Some("default".into()), |node| rule_name::read(node, "name", found));
-    let mode =
-        fields.take("mode").map_or(Some(Mode::Enforce), |node| choice::one_of(node, "mode", &MODES, found));
+    let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| rule::mode(node, found));
     let answers =
         fields.take("answers").map_or(Some(AnswerSettings::default()), |node| settings::answers(node, found));
     let client_address = fields
@@ -74,7 +75,11 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
         fields.take("kill_switches").map_or(Some(Vec::new()), |node| kill_switch::read(node, found));
     let rules = fields.need("rules", "the policy", cure, found).and_then(|node| rules(node, found));
     fields.refuse_rest("a policy", &FIELDS, found);
-    let (rules, groups) = assemble(rules?, found)?;
+    let mut names = Names::default();
+    if let Some(rules) = root.field("rules") {
+        typed_names(rules, &mut names, found);
+    }
+    let (rules, groups) = assemble(rules?, names, found)?;
     Some(Policy {
         name: name?,
         mode: mode?,
@@ -109,19 +114,37 @@ fn rules(node: &Node<'_>, found: &mut Found) -> Option<Vec<Entry>> {
         );
         return None;
     }
-    Some(items.iter().filter_map(|item| group::read(item, found)).collect())
+    let entries = items.iter().filter_map(|item| group::read(item, found)).collect();
+    Some(entries)
+}
+
+/// The names that were typed, also those of rules that are no rules: one name twice is a mistake of its own.
+fn typed_names(node: &Node<'_>, names: &mut Names, found: &mut Found) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| typed_names(item, names, found)),
+        Kind::Map(_) => match (node.field("rules"), node.field("name")) {
+            (Some(rules), _) => typed_names(rules, names, found),
+            (None, Some(name)) => {
+                if let Some(text) = name.scalar().filter(|text| !text.is_empty()) {
+                    names.take(text, "rule", true, name.place, found);
+                }
+            }
+            (None, None) => {}
+        },
+        _ => {}
+    }
 }
 
 /// Names everything, and puts the rules into their groups.
-fn assemble(entries: Vec<Entry>, found: &mut Found) -> Option<(Vec<Rule>, Vec<Group>)> {
+fn assemble(entries: Vec<Entry>, mut names: Names, found: &mut Found) -> Option<(Vec<Rule>, Vec<Group>)> {
     let (mut rules, mut groups, mut is_written_out) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut names, mut group_names) = (Names::default(), Names::default());
+    let mut group_names = Names::default();
     let mut add = |typed: TypedRule, group: Option<usize>, is_grouped: bool, found: &mut Found| {
-        let TypedRule { mut rule, name_place, head } = typed;
-        if name_place.is_none() {
+        let TypedRule { mut rule, is_named, head } = typed;
+        if !is_named {
             rule.name = rule_name::made_of(&rule);
+            names.take(&rule.name, "rule", false, head, found);
         }
-        names.take(&rule.name, "rule", name_place.is_some(), name_place.unwrap_or(head), found);
         rule.group = group;
         rules.push(rule);
         is_written_out.push(is_grouped);

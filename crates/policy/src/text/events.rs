@@ -138,7 +138,7 @@ impl<'t> Builder<'t, '_> {
             (Kind::Map(entries), Some(key)) => match open.names.get(&key.text) {
                 Some(line) => {
                     let what = format!("`{}` is given twice; the first is on line {line}", cut(&key.text));
-                    self.found.add(key.place, what, "keep one of the two");
+                    self.found.add_to_whole(key.place, what, "keep one of the two");
                 }
                 None => {
                     open.names.insert(key.text.clone(), key.place.line);

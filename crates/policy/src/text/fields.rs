@@ -5,11 +5,16 @@ use super::foreign_names;
 use super::found::Found;
 use super::tree::{Key, Kind, Node, Place, cut};
 
+/// Longer lists of fields help nobody.
+const LISTED_MAX: usize = 12;
+
 /// The fields of one mapping, some of them perhaps from a mapping inside it.
 pub(super) struct Fields<'n, 't> {
     /// Where the mapping begins, for what is missing.
     pub(super) head: Place,
     entries: Vec<Entry<'n, 't>>,
+    /// Fields that the cures of other mistakes ask for.
+    asked_for: String,
 }
 
 struct Entry<'n, 't> {
@@ -37,7 +42,7 @@ impl<'n, 't> Fields<'n, 't> {
             return None;
         };
         let entries = entries.iter().map(|(key, value)| Entry { key, value, is_taken: false }).collect();
-        Some(Fields { head: node.head(), entries })
+        Some(Fields { head: node.head(), entries, asked_for: String::new() })
     }
 
     /// Adds the fields of a mapping inside this one, as if they stood here. Those not in `known` are mistakes there.
@@ -49,6 +54,7 @@ impl<'n, 't> Fields<'n, 't> {
                     true => format!("move `{name}` out of `{owner}`, to the rule itself"),
                     false => cure_of(name, known),
                 };
+                self.asked_for.push_str(&cure);
                 found.add(entry.key.place, format!("`{owner}` has no field `{}`", cut(name)), cure);
             } else if let Some(outer) = self.entries.iter().find(|outer| outer.key.text == entry.key.text) {
                 let line = outer.key.place.line;
@@ -92,9 +98,22 @@ impl<'n, 't> Fields<'n, 't> {
         value
     }
 
-    /// A mistake: a field that must be there is not.
+    /// A mistake: a field that must be there is not. Nothing is said if it is there under a name that is not ours: the cure
+    /// of that mistake asks for it.
     pub(super) fn lacks(&self, name: &str, owner: &str, cure: &str, found: &mut Found) {
-        found.add(self.head, format!("{owner} has no `{name}`"), cure);
+        if !self.is_asked_for(name) {
+            found.add_to_whole(self.head, format!("{owner} has no `{name}`"), cure);
+        }
+    }
+
+    /// Whether some other field is a mistake whose cure is this one.
+    pub(super) fn is_asked_for(&self, name: &str) -> bool {
+        let quoted = format!("`{name}");
+        let known: Vec<&str> = super::rule::FIELDS.into_iter().chain(super::limit::FIELDS).collect();
+        let is_strange = |entry: &&Entry<'_, '_>| !known.contains(&entry.key.text.as_ref());
+        let mut strange = self.entries.iter().filter(is_strange);
+        self.asked_for.contains(&quoted)
+            || strange.any(|entry| cure_of(&entry.key.text, &known).contains(&quoted))
     }
 
     /// The names and places of those fields of `names` that nobody has taken; they count as taken from here on.
@@ -127,6 +146,10 @@ impl<'n, 't> Fields<'n, 't> {
 fn cure_of(typed: &str, known: &[&str]) -> String {
     match foreign_names::ours(typed, known) {
         Some(cure) => cure.to_owned(),
-        None => did_you_mean::cure(typed, known),
+        None if known.len() <= LISTED_MAX => did_you_mean::cure(typed, known),
+        None => match did_you_mean::nearest(typed, known.iter().copied()) {
+            Some(word) => format!("did you mean `{word}`?"),
+            None => "delete it; the fields there are: `tollgate schema`".to_owned(),
+        },
     }
 }

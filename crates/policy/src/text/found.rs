@@ -18,6 +18,8 @@ pub(super) struct Fault {
     pub(super) place: Place,
     pub(super) what: String,
     pub(super) cure: String,
+    /// It is about the mapping or list as a whole, although the place is that of its first part.
+    pub(super) is_of_whole: bool,
 }
 
 impl Found {
@@ -28,10 +30,24 @@ impl Found {
 
     /// Something is wrong at a place: what it is, and what to write instead.
     pub(super) fn add(&mut self, place: Place, what: impl Into<String>, cure: impl Into<String>) {
+        self.push(Fault { place, what: what.into(), cure: cure.into(), is_of_whole: false });
+    }
+
+    /// Something is wrong with what begins at a place, not with its first part.
+    pub(super) fn add_to_whole(&mut self, place: Place, what: impl Into<String>, cure: impl Into<String>) {
+        self.push(Fault { place, what: what.into(), cure: cure.into(), is_of_whole: true });
+    }
+
+    /// How many there are, kept or not.
+    pub(super) fn count(&self) -> usize {
+        self.kept.len() + self.left_out
+    }
+
+    fn push(&mut self, fault: Fault) {
         if self.kept.len() == KEPT_MAX {
             self.left_out += 1;
         } else {
-            self.kept.push(Fault { place, what: what.into(), cure: cure.into() });
+            self.kept.push(fault);
         }
     }
 

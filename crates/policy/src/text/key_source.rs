@@ -22,6 +22,8 @@ pub(super) const SPELLINGS: [&str; 13] = [
     "fingerprint",
     "constant:<text>",
 ];
+/// What stands before a colon and a name.
+const KINDS: [&str; 5] = ["header", "query", "cookie", "jwt", "constant"];
 /// Longest name of a header, a claim, or a constant.
 const NAME_BYTES_MAX: usize = 128;
 /// Deepest claim: `jwt:a.b.c.d.e.f.g.h`.
@@ -150,6 +152,9 @@ fn cure_of(text: &str) -> String {
             "write `scope: global` and no `limit_keys`: one bucket is shared by all".to_owned()
         }
         "const" | "static" | "literal" => format!("write `constant:{name}`"),
+        _ if text.contains(':') && did_you_mean::nearest(kind, KINDS).is_some() => {
+            format!("did you mean `{}:{name}`?", did_you_mean::nearest(kind, KINDS).unwrap_or_default())
+        }
         _ => match did_you_mean::nearest(text, SPELLINGS) {
             Some(word) => format!("did you mean `{word}`?"),
             None => format!("write one of {}", did_you_mean::listed(&SPELLINGS)),

@@ -111,7 +111,16 @@ fn refuse_strangers(fields: &mut Fields<'_, '_>, kind: Kind, found: &mut Found) 
             .flat_map(|(_, kinds)| kinds.iter().map(|kind| kind.name()))
             .collect();
         let what = format!("`{name}` is no part of a {}", kind.name());
-        let cure = format!("delete it, or write `algorithm: {}`", owners.join("` or `algorithm: "));
+        let cure = match (kind, *name) {
+            (Kind::LeakyBucket, "burst") => "write `queue`: how many may wait".to_owned(),
+            (Kind::SlidingWindow | Kind::FixedWindow, "burst" | "rate" | "rps" | "tokens_per_second") => {
+                format!(
+                    "write `quota` and `window`, as in `quota: 1000` and `window: 1h`; or delete `algorithm: {}`",
+                    kind.name()
+                )
+            }
+            _ => format!("delete it, or write `algorithm: {}`", owners.join("` or `algorithm: ")),
+        };
         found.add(*place, what, cure);
     }
     strangers.is_empty().then_some(())
@@ -183,12 +192,14 @@ fn token_bucket(
         amount: burst.flatten().map(|(_, place)| ("burst", place)),
         head: fields.head,
     };
-    let limit = match (burst, hint) {
-        (Some(burst), _) => Limit::new(rate.0, Burst::micros(burst?.0)),
-        (None, Some(hint)) => hinted(rate.0, hint?),
-        (None, None) => Limit::new(rate.0, Burst::tokens(preset?.burst)),
+    // One token stands in for a burst that was none, so that a bad rate is found as well.
+    let (limit, is_sound) = match (burst, hint, preset) {
+        (Some(Some((micros, _))), _, _) => (Limit::new(rate.0, Burst::micros(micros)), true),
+        (None, Some(Some(seconds)), _) => (hinted(rate.0, seconds), true),
+        (None, None, Some(preset)) => (Limit::new(rate.0, Burst::tokens(preset.burst)), true),
+        _ => (Limit::new(rate.0, Burst::tokens(1)), false),
     };
-    limit_fault::sound(limit, figures, found).map(Algorithm::TokenBucket)
+    limit_fault::sound(limit, figures, found).filter(|_| is_sound).map(Algorithm::TokenBucket)
 }
 
 /// A burst of so many seconds of the rate, and at least one token, so that a slow rate still admits.
@@ -259,9 +270,12 @@ fn concurrency(fields: &mut Fields<'_, '_>, found: &mut Found) -> Option<Algorit
         found,
     );
     let timeout = timeout.and_then(|node| Some((span::read(node, "timeout", "60s", found)?, node.place)));
-    let (places, (timeout, place)) = (u32::try_from(places?).ok()?, timeout?);
+    let (timeout, place) = timeout?;
     let figures = Figures { rate: None, amount: None, head: place };
-    limit_fault::sound(Concurrency::new(places, timeout), figures, found).map(Into::into)
+    // One place stands in for places that were no number, so that a bad timeout is found as well.
+    let count = places.and_then(|places| u32::try_from(places).ok());
+    let limit = limit_fault::sound(Concurrency::new(count.unwrap_or(1), timeout), figures, found);
+    count.and(limit).map(Into::into)
 }
 
 /// A fixed window of this quota.

@@ -35,12 +35,14 @@ fn report(error: LimitError, figures: Figures<'_>, found: &mut Found) {
         ),
         LimitError::RateTooFast(_) => (
             rate_place,
-            format!("`{rate_field}` is {rate_text}"),
+            format!("`{rate_field}` is {rate_text}, which is too fast to keep exactly"),
             "write at most 1000000000 (10^9) per second",
         ),
-        LimitError::RateTooSlow(_) => {
-            (rate_place, format!("`{rate_field}` is {rate_text}"), "write at least 1 per year (`1/365d`)")
-        }
+        LimitError::RateTooSlow(_) => (
+            rate_place,
+            format!("`{rate_field}` is {rate_text}, which is too slow to keep exactly"),
+            "write at least 1 per year (`1/365d`)",
+        ),
         LimitError::RateTooFine(_) => (
             rate_place,
             format!("`{rate_field}` is {rate_text}, a ratio too fine to keep exactly"),
@@ -50,6 +52,14 @@ fn report(error: LimitError, figures: Figures<'_>, found: &mut Found) {
             amount_place,
             format!("`{amount}` is {burst}, which takes more than 146 years to refill at {rate_text}"),
             "write a smaller one, or a higher rate",
+        ),
+        LimitError::QuotaTooLarge(quota) => (
+            amount_place,
+            format!(
+                "`{amount}` is {quota}, and a sliding counter counts to {}",
+                tollgate_core::COUNTER_TOKENS_MAX
+            ),
+            "count in larger units, or use `variant: log` or a token_bucket",
         ),
         // The rest can only be the fields' own values; the arithmetic's words fit them.
         other => {

@@ -42,11 +42,14 @@ impl Mistakes {
         kept.truncate(MISTAKES_MAX);
         let mistakes = kept.into_iter().map(|fault| {
             let (snippet, column) = Snippet::of(text, fault.place.start, fault.place.end);
-            let field = tree.map(|root| root.path_to(fault.place.start)).unwrap_or_default();
+            let mut field = tree.map(|root| root.path_to(fault.place.start)).unwrap_or_default();
+            if fault.is_of_whole {
+                field.pop();
+            }
             Mistake {
                 line: fault.place.line,
                 column,
-                field: field.into(),
+                field: field.concat().into(),
                 what: fault.what.into(),
                 cure: fault.cure.into(),
                 snippet,

@@ -142,16 +142,11 @@ fn normal(typed: &str, node: &Node<'_>, strictness: Strictness, found: &mut Foun
         refuse("has too many segments", format!("use at most {SEGMENTS_MAX}"));
         return None;
     }
-    let mut text = if strictness.is_case_sensitive { typed.to_owned() } else { lower(typed) };
+    let mut text = if strictness.is_case_sensitive { typed.to_owned() } else { typed.to_ascii_lowercase() };
     if !strictness.keeps_trailing_slash && text.len() > 1 {
         text.truncate(text.trim_end_matches('/').len());
     }
     Some(text)
-}
-
-/// In lower case but for the names of a template's segments.
-fn lower(typed: &str) -> String {
-    typed.to_ascii_lowercase()
 }
 
 /// The first percent-encoded letter, digit, dash, dot, underscore or tilde.

@@ -39,8 +39,7 @@ const MESSAGE_BYTES_MAX: usize = 512;
 /// The header that holds a request's cost under `burst_hint: llm-tools`, unless the rule says otherwise.
 const LLM_COST_HEADER: &str = "x-token-cost";
 
-pub(super) const MODES: [(&str, Mode); 3] =
-    [("enforce", Mode::Enforce), ("shadow", Mode::Shadow), ("off", Mode::Off)];
+const MODES: [(&str, Mode); 3] = [("enforce", Mode::Enforce), ("shadow", Mode::Shadow), ("off", Mode::Off)];
 
 /// What a rule does, before its bucket is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,10 +49,10 @@ enum Deed {
     Block,
 }
 
-/// A rule and where its name stands; the name is empty if none was typed.
+/// A rule as it was typed; its name is empty unless it `is_named`.
 pub(super) struct TypedRule {
     pub(super) rule: Rule,
-    pub(super) name_place: Option<Place>,
+    pub(super) is_named: bool,
     pub(super) head: Place,
 }
 
@@ -124,7 +123,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         message,
         line: head.line,
     };
-    Some(TypedRule { rule, name_place: name_node.map(|node| node.place), head })
+    Some(TypedRule { rule, is_named: name_node.is_some(), head })
 }
 
 /// Whom it limits, and to what.
@@ -159,7 +158,9 @@ fn limited(fields: &mut Fields<'_, '_>, condition: Option<&Condition>, found: &m
             cost.default,
             algorithm.full()
         );
-        found.add(fields.head, what, "let the bucket hold at least 1, or write a smaller `fixed_cost`");
+        let amount = ["burst", "burst_hint", "queue", "quota"].iter().find_map(|name| fields.peek(name));
+        let place = amount.map_or(fields.head, |node| node.place);
+        found.add(place, what, "let the bucket hold at least 1, or write a smaller `fixed_cost`");
         return None;
     }
     let (scope, keys) = keys?;
@@ -245,9 +246,7 @@ struct Rest {
 impl Rest {
     fn read(fields: &mut Fields<'_, '_>, found: &mut Found) -> Option<Rest> {
         let missing = [("anonymous", Missing::Anonymous), ("skip", Missing::Skip), ("deny", Missing::Deny)];
-        let mode = fields
-            .take("mode")
-            .map_or(Some(Mode::Enforce), |node| choice::one_of(node, "mode", &MODES, found));
+        let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| mode(node, found));
         let rollout = fields
             .take("rollout_percent")
             .map_or(Some(100), |node| decimal::percent(node, "rollout_percent", found));
@@ -275,6 +274,20 @@ impl Rest {
             message: sound(message)?,
         })
     }
+}
+
+/// `enforce`, `shadow` or `off`, or a mistake.
+pub(super) fn mode(node: &Node<'_>, found: &mut Found) -> Option<Mode> {
+    let cure = match node.scalar().unwrap_or_default() {
+        "on" | "true" | "enabled" | "active" | "live" => {
+            "write `mode: enforce`, or delete the field: it is the default"
+        }
+        "dry-run" | "dry_run" | "dryrun" | "log" | "report" | "monitor" | "observe" => "write `mode: shadow`",
+        "false" | "disabled" | "inactive" | "none" => "write `mode: off`",
+        _ => return choice::one_of(node, "mode", &MODES, found),
+    };
+    found.add(node.place, format!("`mode` cannot be {}", node.described()), cure);
+    None
 }
 
 /// Absent or read; `None` if it was there and wrong.

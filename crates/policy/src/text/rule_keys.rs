@@ -43,8 +43,10 @@ pub(super) fn read(
         }
         (None, None) => match preset {
             Some(preset) => Some((preset.scope, vec![preset.key.clone()])),
+            None if fields.is_asked_for("limit_keys") || fields.is_asked_for("scope") => None,
+            None if fields.peek("preset").is_some() => None,
             None => {
-                found.add(fields.head, "nothing says whose bucket this is", NO_KEYS);
+                found.add_to_whole(fields.head, "nothing says whose bucket this is", NO_KEYS);
                 None
             }
         },

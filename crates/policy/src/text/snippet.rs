@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Characters of a line that are shown; longer ones are cut on both sides.
-const SHOWN_CHARS_MAX: usize = 100;
+const SHOWN_CHARS_MAX: usize = 120;
 /// Of a cut line, so many are shown before the place.
 const BEFORE_CHARS: usize = 40;
 
@@ -83,7 +83,7 @@ mod tests {
         let (snippet, column) = Snippet::of(&text, 5_000, 5_003);
         assert_eq!(column, 5_001);
         let shown = snippet.render(1);
-        assert!(shown.lines().all(|line| line.chars().count() < 120), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() < 140), "{shown}");
         assert!(shown.contains("xbady"));
     }
 

@@ -27,7 +27,7 @@ pub(super) fn micros(node: &Node<'_>, field: &str, example: &str, found: &mut Fo
     if fits.is_none() {
         found.add(
             node.place,
-            format!("`{field}` is {}", node.described()),
+            format!("`{field}` is {}, too many to count", node.described()),
             "write at most 1000000000000 (10^12)",
         );
     }

@@ -84,6 +84,7 @@ impl<'t> Node<'t> {
     pub(super) fn described(&self) -> String {
         match &self.kind {
             _ if self.is_null() => "empty".to_owned(),
+            Kind::Quoted(text) if text.trim().is_empty() => "empty".to_owned(),
             Kind::Plain(text) => format!("`{}`", cut(text)),
             Kind::Quoted(text) => format!("the text \"{}\"", cut(text)),
             Kind::List(_) => "a list".to_owned(),
@@ -92,32 +93,29 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Where a byte of the text lies within this tree: `rules[1].burst`. Empty for the top.
-    pub(super) fn path_to(&self, byte: usize) -> String {
-        let mut path = String::new();
+    /// Where a byte of the text lies within this tree, part by part: `rules`, `[1]`, `.burst`. Empty for the top.
+    pub(super) fn path_to(&self, byte: usize) -> Vec<String> {
+        let mut path: Vec<String> = Vec::new();
         let mut node = self;
         loop {
-            match &node.kind {
+            let inner = match &node.kind {
                 Kind::Map(entries) => {
-                    let Some((key, value)) = entries.iter().rev().find(|(key, _)| key.place.start <= byte)
-                    else {
-                        return path;
-                    };
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(&cut(&key.text));
-                    node = value;
+                    entries.iter().rev().find(|(key, _)| key.place.start <= byte).map(|(key, value)| {
+                        let dot = if path.is_empty() { "" } else { "." };
+                        (format!("{dot}{}", cut(&key.text)), value)
+                    })
                 }
-                Kind::List(items) => {
-                    let Some(at) = items.iter().rposition(|item| item.head().start <= byte) else {
-                        return path;
-                    };
-                    path.push_str(&format!("[{at}]"));
-                    node = &items[at];
-                }
-                Kind::Plain(_) | Kind::Quoted(_) | Kind::Broken => return path,
-            }
+                Kind::List(items) => items
+                    .iter()
+                    .enumerate()
+                    .rev()
+                    .find(|(_, item)| item.head().start <= byte)
+                    .map(|(at, item)| (format!("[{at}]"), item)),
+                Kind::Plain(_) | Kind::Quoted(_) | Kind::Broken => None,
+            };
+            let Some((part, value)) = inner else { return path };
+            path.push(part);
+            node = value;
         }
     }
 }
