@@ -11,6 +11,10 @@ pub(super) fn one_of<T: Copy>(
     words: &[(&str, T)],
     found: &mut Found,
 ) -> Option<T> {
+    if found.is_full() && words.iter().all(|(name, _)| node.scalar() != Some(name)) {
+        found.count_one();
+        return None;
+    }
     let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
     let Some(text) = node.scalar().filter(|_| !node.is_null()) else {
         found.unfit(node, field, "a word", format!("write one of {}", did_you_mean::listed(&names)));

@@ -114,8 +114,11 @@ fn rules(node: &Node<'_>, found: &mut Found) -> Option<Vec<Entry>> {
         );
         return None;
     }
-    let entries = items.iter().filter_map(|item| group::read(item, found)).collect();
-    Some(entries)
+    if items.len() > RULES_MAX {
+        too_many(items.len(), found);
+        return None;
+    }
+    Some(items.iter().filter_map(|item| group::read(item, found)).collect())
 }
 
 /// The names that were typed, also those of rules that are no rules: one name twice is a mistake of its own.
@@ -166,16 +169,17 @@ fn assemble(entries: Vec<Entry>, mut names: Names, found: &mut Found) -> Option<
         }
     }
     if rules.len() > RULES_MAX {
-        let place = super::tree::Place { start: 0, end: 0, line: 1 };
-        found.add(
-            place,
-            format!("the policy has {} rules", rules.len()),
-            format!("write at most {RULES_MAX}; one rule and a key serve many clients"),
-        );
+        too_many(rules.len(), found);
         return None;
     }
     if found.is_empty() {
         default_tier::group_tiers(&mut rules, &mut groups, &is_written_out);
     }
     Some((rules, groups))
+}
+
+fn too_many(rules: usize, found: &mut Found) {
+    let place = super::tree::Place { start: 0, end: 0, line: 1 };
+    let cure = format!("write at most {RULES_MAX}; one rule and a key serve many clients");
+    found.add_to_whole(place, format!("the policy has {rules} rules"), cure);
 }

@@ -7,6 +7,8 @@ use super::tree::{Key, Kind, Node, Place, cut};
 
 /// Longer lists of fields help nobody.
 const LISTED_MAX: usize = 12;
+/// So many unknown fields are asked what they stand for.
+const STRANGE_MAX: usize = 32;
 
 /// The fields of one mapping, some of them perhaps from a mapping inside it.
 pub(super) struct Fields<'n, 't> {
@@ -101,7 +103,9 @@ impl<'n, 't> Fields<'n, 't> {
     /// A mistake: a field that must be there is not. Nothing is said if it is there under a name that is not ours: the cure
     /// of that mistake asks for it.
     pub(super) fn lacks(&self, name: &str, owner: &str, cure: &str, found: &mut Found) {
-        if !self.is_asked_for(name) {
+        if found.is_full() {
+            found.count_one();
+        } else if !self.is_asked_for(name) {
             found.add_to_whole(self.head, format!("{owner} has no `{name}`"), cure);
         }
     }
@@ -111,7 +115,7 @@ impl<'n, 't> Fields<'n, 't> {
         let quoted = format!("`{name}");
         let known: Vec<&str> = super::rule::FIELDS.into_iter().chain(super::limit::FIELDS).collect();
         let is_strange = |entry: &&Entry<'_, '_>| !known.contains(&entry.key.text.as_ref());
-        let mut strange = self.entries.iter().filter(is_strange);
+        let mut strange = self.entries.iter().filter(is_strange).take(STRANGE_MAX);
         self.asked_for.contains(&quoted)
             || strange.any(|entry| cure_of(&entry.key.text, &known).contains(&quoted))
     }
@@ -136,6 +140,10 @@ impl<'n, 't> Fields<'n, 't> {
     /// Whatever is left is a mistake: `owner` has no such field.
     pub(super) fn refuse_rest(self, owner: &str, known: &[&str], found: &mut Found) {
         for (key, _) in self.rest() {
+            if found.is_full() {
+                found.count_one();
+                continue;
+            }
             let cure = cure_of(&key.text, known);
             found.add(key.place, format!("{owner} has no field `{}`", cut(&key.text)), cure);
         }

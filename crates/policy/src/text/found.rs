@@ -38,14 +38,24 @@ impl Found {
         self.push(Fault { place, what: what.into(), cure: cure.into(), is_of_whole: true });
     }
 
+    /// No more are kept, so what they would say need not be worked out.
+    pub(super) fn is_full(&self) -> bool {
+        self.kept.len() == KEPT_MAX
+    }
+
+    /// One more that nobody will read.
+    pub(super) fn count_one(&mut self) {
+        self.left_out += 1;
+    }
+
     /// How many there are, kept or not.
     pub(super) fn count(&self) -> usize {
         self.kept.len() + self.left_out
     }
 
     fn push(&mut self, fault: Fault) {
-        if self.kept.len() == KEPT_MAX {
-            self.left_out += 1;
+        if self.is_full() {
+            self.count_one();
         } else {
             self.kept.push(fault);
         }
