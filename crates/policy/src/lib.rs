@@ -8,6 +8,8 @@
 //! ```
 
 mod policy;
+mod presets;
+mod text;
 
 mod condition;
 mod cost_plan;
@@ -44,6 +46,7 @@ pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
 pub use path::normal_path;
 pub use policy::{Group, Policy};
+pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
@@ -51,3 +54,4 @@ pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+pub use text::{Mistake, Mistakes};
