@@ -89,3 +89,94 @@ fn is_slow(subject: &Subject<'_>) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::{Burst, Cost, SlidingLog};
+
+    use super::*;
+    use crate::lint::built_by_hand::{all, found, limit, method, not, path, policy, rule, slow};
+    use crate::{CostPlan, CostSource, Mode, Rule};
+
+    const LAX: LintKind = LintKind::LaxAuthPath;
+
+    fn on(text: &str) -> Rule {
+        Rule { condition: path(text), ..rule("x") }
+    }
+
+    #[test]
+    fn a_fast_limit_on_a_path_where_secrets_are_guessed_is_lax() {
+        for text in [
+            "/login",
+            "/api/v1/signin",
+            "/users/sign_in",
+            "/password/reset",
+            "/forgot-password",
+            "/otp",
+            "/2fa/verify",
+            "/oauth/token",
+            "/register",
+            "/auth/*",
+            "/users/{id}/passwd",
+            "/account/login.php",
+        ] {
+            assert_eq!(found([on(text)]), [(LAX, "x".into())], "{text}");
+        }
+        assert_eq!(
+            policy([on("/login")]).lints()[0].to_string(),
+            "line 1: rule `x`: secrets can be guessed on this path, and no rule slows it to one request per second; add a \
+             rule for this path with `preset: password-reset`, or another slow one per client [lax-auth-path]"
+        );
+    }
+
+    #[test]
+    fn other_paths_are_not_judged() {
+        for text in ["/api/search", "/authors", "/tokens", "/presets", "/pinboard", "/*", "/registered-users"]
+        {
+            assert_eq!(found([on(text)]), [], "{text}");
+        }
+        assert_eq!(found([Rule { condition: not(path("/login")), ..rule("x") }]), []);
+    }
+
+    #[test]
+    fn a_slow_rule_of_any_algorithm_is_enough() {
+        let window = SlidingLog::new(Burst::tokens(60), Span::from_secs(60)).unwrap();
+        for action in [limit(1, 60), slow(3, 1_000, 5), Action::Limit(window.into())] {
+            assert_eq!(found([Rule { action, ..on("/login") }]), []);
+            assert_eq!(found([on("/login"), Rule { action, ..on("/login/*") }]), []);
+        }
+        let dear = Rule {
+            cost: CostPlan {
+                min: Cost::tokens(10),
+                default: Cost::tokens(10),
+                max: Cost::tokens(10),
+                source: CostSource::Fixed,
+            },
+            ..on("/login")
+        };
+        assert_eq!(found([dear]), [], "ten tokens a second at ten each");
+        let fast = SlidingLog::new(Burst::tokens(61), Span::from_secs(60)).unwrap();
+        assert_eq!(found([Rule { action: Action::Limit(fast.into()), ..on("/login") }]), [(LAX, "x".into())]);
+        assert_eq!(found([Rule { action: limit(2, 2), ..on("/login") }]), [(LAX, "x".into())]);
+    }
+
+    #[test]
+    fn a_slow_rule_must_be_in_force_for_what_guesses() {
+        let slowly = || Rule { action: limit(1, 5), ..rule("slow") };
+        let posts = Rule { condition: all([path("/login"), method(&["POST"])]), ..slowly() };
+        assert_eq!(found([on("/login"), posts]), [(LAX, "x".into())], "PUT may guess, too");
+        let writes = Rule { condition: not(method(&["GET", "HEAD", "OPTIONS", "TRACE"])), ..slowly() };
+        assert_eq!(found([on("/login"), writes]), []);
+        assert_eq!(
+            found([on("/login"), Rule { condition: path("/other"), ..slowly() }]),
+            [(LAX, "x".into())]
+        );
+        assert!(found([on("/login"), Rule { mode: Mode::Shadow, ..slowly() }]).contains(&(LAX, "x".into())));
+    }
+
+    #[test]
+    fn reading_guesses_nothing() {
+        let form = Rule { condition: all([path("/login"), method(&["GET", "HEAD"])]), ..rule("x") };
+        assert_eq!(found([form]), []);
+    }
+}

@@ -37,3 +37,43 @@ fn judge(subject: &Subject<'_>) -> Option<Lint> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rule;
+    use crate::lint::built_by_hand::{found, limit, policy, rule, slow};
+
+    #[test]
+    fn a_burst_below_one_second_of_the_rate_is_told() {
+        let small = Rule { action: limit(10, 9), ..rule("x") };
+        assert_eq!(
+            policy([small]).lints()[0].to_string(),
+            "line 1: rule `x`: `burst` is 9, less than the 10 tokens that one second refills: a client that keeps to the \
+             rate is denied when its requests come at once; write `burst: 10` or more [burst-below-rate]"
+        );
+        assert_eq!(found([Rule { action: limit(10, 10), ..rule("x") }]), []);
+        assert_eq!(found([Rule { action: slow(1, 3_600, 1), ..rule("x") }]), []);
+    }
+
+    #[test]
+    fn a_burst_of_over_ten_minutes_and_over_a_thousand_tokens_is_absurd() {
+        let absurd = Rule { action: limit(10, 10_000), ..rule("x") };
+        assert_eq!(
+            policy([absurd]).lints()[0].to_string(),
+            "line 1: rule `x`: `burst` is 10000, more than the 6000 tokens that ten minutes refill; write \
+             `burst: 6000` or less, or a higher rate [absurd-burst]"
+        );
+        assert_eq!(
+            found([Rule { action: limit(10, 6_001), ..rule("x") }]),
+            [(LintKind::AbsurdBurst, "x".into())]
+        );
+        for fine in [limit(10, 6_000), limit(1, 1_000), slow(1, 3_600, 1_000), limit(1_000, 300_000)] {
+            assert_eq!(found([Rule { action: fine, ..rule("x") }]), []);
+        }
+        assert_eq!(
+            found([Rule { action: slow(1, 60, 1_001), ..rule("x") }]),
+            [(LintKind::AbsurdBurst, "x".into())]
+        );
+    }
+}

@@ -40,3 +40,52 @@ fn has_fallback(book: &Book<'_>, subject: &Subject<'_>) -> bool {
     let mut later = book.members(group).skip_while(|other| !other.is(subject)).skip(1);
     later.any(|tier| claim_tested(tier).is_none() && !tier.rule.keys.iter().any(is_claim))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::built_by_hand::{claim, found, found_in, not, path, plan_claim, policy, rule, tiers};
+    use crate::{JwtKey, JwtSettings, Policy, Rule};
+
+    const UNVERIFIED: LintKind = LintKind::UnverifiedClaims;
+
+    fn by_user() -> Rule {
+        Rule { keys: vec![claim("sub")], ..rule("x") }
+    }
+
+    fn by_plan() -> Rule {
+        Rule { condition: plan_claim(&["pro"]), ..rule("x") }
+    }
+
+    #[test]
+    fn claims_that_nobody_verifies_are_told_in_key_and_match() {
+        for one in [by_user(), by_plan(), Rule { condition: not(plan_claim(&["free"])), ..rule("x") }] {
+            assert_eq!(found([one.clone()]), [(UNVERIFIED, "x".into())]);
+            assert_eq!(found([Rule { trusts_upstream_claims: true, ..one.clone() }]), []);
+            assert_eq!(found_in(&Policy { jwt: Some(settings()), ..policy([one]) }), []);
+        }
+        assert_eq!(found([Rule { keys: vec![KeySource::User, KeySource::Plan], ..rule("x") }]), []);
+    }
+
+    #[test]
+    fn a_tier_with_a_fallback_that_needs_no_token_is_on_the_safe_side() {
+        assert_eq!(found_in(&tiers([by_plan(), rule("rest")])), []);
+        let key_too = Rule { keys: vec![claim("sub")], ..by_plan() };
+        assert_eq!(found_in(&tiers([key_too, rule("rest")])), [(UNVERIFIED, "x".into())]);
+        assert_eq!(found([by_plan(), rule("rest")]), [(UNVERIFIED, "x".into())], "no group");
+        let first = Rule { condition: path("/a"), ..rule("first") };
+        assert_eq!(found_in(&tiers([first, by_plan()])), [(UNVERIFIED, "x".into())]);
+    }
+
+    fn settings() -> JwtSettings {
+        JwtSettings {
+            header: "authorization".into(),
+            keys: vec![JwtKey::JwksFile("keys.json".into())],
+            issuer: None,
+            audience: None,
+            user_claim: "sub".into(),
+            plan_claim: "plan".into(),
+            leeway_s: 0,
+        }
+    }
+}

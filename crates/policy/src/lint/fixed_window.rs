@@ -32,3 +32,44 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
 fn is_other_algorithm(subject: &Subject<'_>) -> bool {
     !matches!(subject.rule.action, Action::Limit(Algorithm::FixedWindow(_)))
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::{Burst, FixedWindow, Window};
+
+    use super::*;
+    use crate::Rule;
+    use crate::lint::built_by_hand::{found, path, policy, rule};
+
+    fn per(window: Window) -> Rule {
+        Rule {
+            action: Action::Limit(FixedWindow::new(Burst::tokens(1_000), window).unwrap().into()),
+            ..rule("x")
+        }
+    }
+
+    #[test]
+    fn a_window_of_the_calendar_is_no_rate_limit() {
+        for window in [Window::MINUTE, Window::HOUR] {
+            assert_eq!(found([per(window)]), [(LintKind::FixedWindow, "x".into())]);
+            assert_eq!(found([per(window), rule("beside")]), [(LintKind::FixedWindow, "x".into())]);
+        }
+        let lint = &policy([per(Window::MINUTE)]).lints()[0];
+        assert_eq!(
+            lint.message,
+            "`fixed_window` lets twice its quota of 1000 pass at once, around the end of a window"
+        );
+    }
+
+    #[test]
+    fn a_quota_by_the_day_or_longer_is_fine_beside_another_limit() {
+        for window in [Window::DAY, Window::MONTH] {
+            assert_eq!(found([per(window), rule("beside")]), []);
+            assert_eq!(found([per(window)]), [(LintKind::FixedWindow, "x".into())]);
+            let partly = Rule { condition: path("/a"), ..rule("beside") };
+            assert_eq!(found([per(window), partly]), [(LintKind::FixedWindow, "x".into())]);
+        }
+        let two = [per(Window::DAY), Rule { name: "y".into(), ..per(Window::MONTH) }];
+        assert_eq!(found(two).len(), 2);
+    }
+}

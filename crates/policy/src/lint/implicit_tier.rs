@@ -15,3 +15,20 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
         found.push(last.lint(LintKind::ImplicitTier, message, cure));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::lint::built_by_hand::{found_in, grouped, one_of, policy, rule};
+    use crate::{KeySource, Rule};
+
+    #[test]
+    fn a_default_tier_that_is_not_written_out_is_told_where_it_stands() {
+        let rules = || [Rule { condition: one_of(KeySource::Plan, &["pro"]), ..rule("pro") }, rule("free")];
+        assert_eq!(
+            grouped(policy(rules()), &[0, 1], true).lints()[0].to_string(),
+            "line 2: rule `free`: it is the default tier of the rules from `pro` on line 1 on, and applies only where none \
+             of them does; write the group out: `- {group: tiers, combine: first, rules: […]}` [implicit-tier]"
+        );
+        assert_eq!(found_in(&grouped(policy(rules()), &[0, 1], false)), []);
+    }
+}

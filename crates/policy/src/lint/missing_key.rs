@@ -31,3 +31,54 @@ fn is_unlimited_without(book: &Book<'_>, subject: &Subject<'_>, part: &KeySource
     let is_unknown = others.clone().any(|other| !other.terms.is_judged()) || !skipped.is_judged();
     !is_unknown && !skipped.is_covered_by(&terms_of(others))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::built_by_hand::{found, found_in, header, not, path, policy, present, rule, tiers};
+    use crate::{Missing, Rule};
+
+    const UNLIMITED: LintKind = LintKind::UnlimitedWhenMissing;
+
+    fn skipping() -> Rule {
+        Rule { keys: vec![header("x-api-key")], missing: Missing::Skip, ..rule("x") }
+    }
+
+    #[test]
+    fn leaving_out_the_key_of_the_only_rule_means_unlimited() {
+        assert_eq!(found([skipping()]), [(UNLIMITED, "x".into())]);
+        for missing in [Missing::Anonymous, Missing::Deny] {
+            assert_eq!(found([Rule { missing, ..skipping() }]), []);
+        }
+        assert_eq!(
+            policy([skipping()]).lints()[0].message,
+            "a request without `header:x-api-key` is skipped (`missing: skip`), and no other rule limits it"
+        );
+    }
+
+    #[test]
+    fn what_no_request_lacks_is_never_skipped() {
+        assert_eq!(found([Rule { keys: vec![KeySource::Address, KeySource::User], ..skipping() }]), []);
+        assert_eq!(found([Rule { condition: present(header("x-api-key")), ..skipping() }]), []);
+        assert_eq!(
+            found([Rule { condition: present(header("x-other")), ..skipping() }]),
+            [(UNLIMITED, "x".into())]
+        );
+    }
+
+    #[test]
+    fn a_rule_for_those_without_the_key_is_enough() {
+        let without = || not(present(header("x-api-key")));
+        assert_eq!(found([skipping(), rule("all")]), []);
+        assert_eq!(found([skipping(), Rule { condition: without(), ..rule("anonymous") }]), []);
+        assert_eq!(
+            found([skipping(), Rule { condition: without(), action: Action::Block, ..rule("block") }]),
+            []
+        );
+        assert_eq!(found_in(&tiers([skipping(), rule("rest")])), []);
+        let elsewhere = Rule { condition: path("/b"), ..rule("elsewhere") };
+        assert_eq!(found([skipping(), elsewhere]), [(UNLIMITED, "x".into())]);
+        let skipping_too = Rule { name: "y".into(), ..skipping() };
+        assert_eq!(found([skipping(), skipping_too]).len(), 2);
+    }
+}

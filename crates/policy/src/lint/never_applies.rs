@@ -68,3 +68,85 @@ fn behind_tiers(book: &Book<'_>, subject: &Subject<'_>) -> Option<Lint> {
     let cure = "put the narrower tier first, or delete this one";
     Some(subject.lint(LintKind::UnreachableTier, message, cure))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::built_by_hand::{
+        all, found, found_in, header, method, one_of, path, plan_claim, rule, tiers,
+    };
+    use crate::{KeySource, Missing, Mode, Rule};
+
+    #[test]
+    fn a_rule_that_contradicts_itself_never_matches() {
+        let never = Rule { condition: all([path("/a"), path("/b")]), ..rule("x") };
+        assert_eq!(found([never]), [(LintKind::NeverMatches, "x".into())]);
+        let no_method = Rule { condition: all([method(&["GET"]), method(&["POST"])]), ..rule("x") };
+        assert_eq!(found([no_method]), [(LintKind::NeverMatches, "x".into())]);
+        let may_match = Rule { condition: all([path("/a/*"), path("/a/{id}")]), ..rule("x") };
+        assert_eq!(found([may_match]), []);
+    }
+
+    #[test]
+    fn a_limit_behind_allow_or_block_never_matches_wherever_it_stands() {
+        for action in [Action::Allow, Action::Block] {
+            let wide = || Rule { action, condition: path("/a/*"), ..rule("wide") };
+            let inner = || Rule { condition: path("/a/b"), ..rule("inner") };
+            assert_eq!(found([wide(), inner()]), [(LintKind::NeverMatches, "inner".into())]);
+            assert_eq!(found([inner(), wide()]), [(LintKind::NeverMatches, "inner".into())]);
+            assert_eq!(found([wide(), rule("wider")]), []);
+            let trial = Rule { rollout_percent: 50, ..wide() };
+            assert_eq!(found([trial, inner()]), [(LintKind::PartialRollout, "wide".into())]);
+            assert_eq!(found([Rule { mode: Mode::Off, ..wide() }, inner()]), []);
+        }
+    }
+
+    #[test]
+    fn block_wins_over_allow_and_not_the_reverse() {
+        let block = || Rule { action: Action::Block, condition: path("/a/*"), ..rule("block") };
+        let allow = || Rule { action: Action::Allow, condition: path("/a/b"), ..rule("allow") };
+        assert_eq!(found([allow(), block()]), [(LintKind::NeverMatches, "allow".into())]);
+        let wide_allow = Rule { condition: path("/*"), ..allow() };
+        assert_eq!(found([wide_allow, block()]), []);
+    }
+
+    #[test]
+    fn a_tier_behind_a_wider_one_is_unreachable() {
+        let tier =
+            |name: &str, plans: &[&str]| Rule { condition: one_of(KeySource::Plan, plans), ..rule(name) };
+        let lints = tiers([tier("both", &["pro", "max"]), tier("pro", &["pro"]), rule("free")]).lints();
+        assert_eq!(
+            lints[0].to_string(),
+            "line 2: rule `pro`: rule `both` on line 1, an earlier tier, takes every request that it governs, so this \
+             tier never applies; put the narrower tier first, or delete this one [unreachable-tier]"
+        );
+        assert_eq!(lints.len(), 1);
+        let sorted = [tier("pro", &["pro"]), tier("both", &["pro", "max"]), rule("free")];
+        assert_eq!(found_in(&tiers(sorted)), []);
+        let together = [tier("pro", &["pro"]), tier("max", &["max"]), tier("both", &["pro", "max"])];
+        assert_eq!(found_in(&tiers(together)), [(LintKind::UnreachableTier, "both".into())]);
+    }
+
+    #[test]
+    fn a_tier_behind_one_that_may_step_aside_is_reachable() {
+        let first = || Rule { keys: vec![header("x-api-key")], ..rule("first") };
+        assert_eq!(found_in(&tiers([first(), rule("rest")])), [(LintKind::UnreachableTier, "rest".into())]);
+        assert_eq!(found_in(&tiers([Rule { missing: Missing::Skip, ..first() }, rule("rest")])), []);
+        let watching = tiers([Rule { mode: Mode::Shadow, ..first() }, rule("rest")]);
+        assert_eq!(found_in(&watching), [(LintKind::ForgottenShadow, "first".into())]);
+        let trusting = |trusts| Rule {
+            condition: plan_claim(&["pro"]),
+            trusts_upstream_claims: trusts,
+            ..rule(if trusts { "trusting" } else { "verified" })
+        };
+        let mut policy = tiers([trusting(false), trusting(true), rule("rest")]);
+        assert_eq!(found_in(&policy), [], "a claim that only the second trusts passes the first");
+        policy.rules[1].trusts_upstream_claims = false;
+        assert_eq!(found_in(&policy), [(LintKind::UnreachableTier, "trusting".into())]);
+    }
+
+    #[test]
+    fn outside_a_group_all_rules_apply_however_wide() {
+        assert_eq!(found([rule("wide"), Rule { condition: path("/a"), ..rule("inner") }]), []);
+    }
+}

@@ -32,3 +32,33 @@ fn judge(subject: &Subject<'_>) -> Option<Lint> {
         Mode::Enforce | Mode::Off => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::built_by_hand::{found, found_in, policy, rule};
+    use crate::{Policy, Rule};
+
+    #[test]
+    fn a_shadow_in_a_policy_that_enforces_is_told() {
+        let shadow = || Rule { mode: Mode::Shadow, ..rule("x") };
+        assert_eq!(found([shadow(), rule("y")]), [(LintKind::ForgottenShadow, "x".into())]);
+        for mode in [Mode::Shadow, Mode::Off] {
+            assert_eq!(found_in(&Policy { mode, ..policy([shadow()]) }), []);
+        }
+        assert_eq!(found([Rule { mode: Mode::Off, ..rule("x") }]), []);
+    }
+
+    #[test]
+    fn a_rollout_that_stopped_halfway_is_told() {
+        let half = || Rule { rollout_percent: 50, ..rule("x") };
+        assert_eq!(
+            policy([half()]).lints()[0].to_string(),
+            "line 1: rule `x`: it is enforced for 50 % of the keys only; write `rollout_percent: 100` when you have seen \
+             enough [partial-rollout]"
+        );
+        let watching = Rule { mode: Mode::Shadow, ..half() };
+        assert_eq!(found([watching]), [(LintKind::ForgottenShadow, "x".into())]);
+        assert_eq!(found_in(&Policy { mode: Mode::Shadow, ..policy([half()]) }), []);
+    }
+}

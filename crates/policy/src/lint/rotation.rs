@@ -64,3 +64,98 @@ fn is_listed(subject: &Subject<'_>, part: &KeySource) -> bool {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lint::built_by_hand::{found, found_in, grouped, header, one_of, path, policy, present, rule};
+    use crate::{Condition, Mode, Rule};
+
+    const ROTATABLE: LintKind = LintKind::RotatableKey;
+
+    fn keyed(keys: impl Into<Vec<KeySource>>) -> Rule {
+        Rule { keys: keys.into(), ..rule("x") }
+    }
+
+    #[test]
+    fn what_the_client_chooses_is_no_key_alone_nor_beside_an_address() {
+        let free = [
+            header("user-agent"),
+            header("x-csrf-token"),
+            KeySource::Query("q".into()),
+            KeySource::Cookie("sid".into()),
+            KeySource::Fingerprint,
+        ];
+        for part in free {
+            assert_eq!(found([keyed([part.clone()])]), [(ROTATABLE, "x".into())], "{part}");
+            assert_eq!(
+                found([keyed([KeySource::Address, part.clone()])]),
+                [(ROTATABLE, "x".into())],
+                "{part}"
+            );
+        }
+        assert_eq!(
+            policy([keyed([header("user-agent")])]).lints()[0].to_string(),
+            "line 1: rule `x`: a client that changes `header:user-agent` gets a fresh bucket each time; add a rule with \
+             `limit_keys: [ip:prefix]` for the same requests, or use `user` or a `jwt:` claim [rotatable-key]"
+        );
+    }
+
+    #[test]
+    fn credentials_and_who_the_client_is_are_keys() {
+        for name in ["x-api-key", "api_key", "authorization", "x-auth-token", "ocp-apim-subscription-key"] {
+            assert_eq!(found([keyed([header(name)])]), [], "{name}");
+        }
+        assert_eq!(found([keyed([KeySource::Query("key".into())])]), []);
+        for part in
+            [KeySource::Address, KeySource::Prefix { v4: 24, v6: 48 }, KeySource::User, KeySource::Plan]
+        {
+            assert_eq!(found([keyed([part])]), []);
+        }
+        assert_eq!(found([keyed([])]), []);
+    }
+
+    #[test]
+    fn a_listed_value_is_not_free() {
+        let listed = Rule { condition: one_of(header("x-tier"), &["a", "b"]), ..keyed([header("x-tier")]) };
+        assert_eq!(found([listed]), []);
+        let other = Rule { condition: one_of(header("x-other"), &["a"]), ..keyed([header("x-tier")]) };
+        assert_eq!(found([other]), [(ROTATABLE, "x".into())]);
+        let present = Rule { condition: present(header("x-tier")), ..keyed([header("x-tier")]) };
+        assert_eq!(found([present]), [(ROTATABLE, "x".into())]);
+    }
+
+    #[test]
+    fn a_firm_rule_for_the_same_requests_makes_up_for_it() {
+        let weak = || Rule { condition: path("/a/b"), ..keyed([header("x-device")]) };
+        let firm = || Rule { condition: path("/a/*"), ..rule("firm") };
+        assert_eq!(found([weak(), firm()]), []);
+        assert_eq!(found([weak(), Rule { keys: Vec::new(), ..firm() }]), []);
+        for too_little in [
+            Rule { condition: path("/b"), ..firm() },
+            Rule { action: Action::Allow, condition: path("/b"), ..firm() },
+            Rule { mode: Mode::Off, ..firm() },
+        ] {
+            assert_eq!(found([weak(), too_little]), [(ROTATABLE, "x".into())]);
+        }
+        let watching = Rule { mode: Mode::Shadow, ..firm() };
+        assert!(found([weak(), watching]).contains(&(ROTATABLE, "x".into())));
+        let two_weak = [weak(), Rule { keys: vec![header("user-agent")], ..firm() }];
+        assert_eq!(found(two_weak).len(), 2);
+    }
+
+    #[test]
+    fn a_group_of_firm_rules_makes_up_for_it_and_its_own_group_does_not() {
+        let tier = |name: &str, condition| Rule { condition, ..rule(name) };
+        let rules = || {
+            [
+                keyed([header("x-device")]),
+                tier("pro", one_of(KeySource::Plan, &["pro"])),
+                tier("rest", Condition::Always),
+            ]
+        };
+        assert_eq!(found_in(&grouped(policy(rules()), &[1, 2], false)), []);
+        let own = grouped(policy([tier("pro", path("/a")), keyed([header("x-device")])]), &[0, 1], false);
+        assert_eq!(found_in(&own), [(ROTATABLE, "x".into())]);
+    }
+}

@@ -63,3 +63,55 @@ fn is_for_writes(subject: &Subject<'_>) -> bool {
 fn writes() -> MethodSet {
     ["POST", "PUT", "PATCH", "DELETE"].map(MethodSet::of).into_iter().fold(MethodSet::NONE, MethodSet::with)
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::Cost;
+
+    use super::*;
+    use crate::lint::built_by_hand::{all, found, method, path, rule};
+    use crate::{Condition, CostPlan, Rule};
+
+    const SHARED: LintKind = LintKind::SharedReadsAndWrites;
+
+    fn on(name: &str, condition: Condition) -> Rule {
+        Rule { condition, ..rule(name) }
+    }
+
+    #[test]
+    fn a_route_for_all_methods_is_told_where_another_rule_tells_methods_apart() {
+        let elsewhere = || on("elsewhere", all([path("/b"), method(&["POST"])]));
+        assert_eq!(found([on("x", path("/a/*")), elsewhere()]), [(SHARED, "x".into())]);
+        let some = on("x", all([path("/a"), method(&["GET", "POST"])]));
+        assert_eq!(found([some, elsewhere()]), [(SHARED, "x".into())]);
+        let priced = Rule { cost: per_method(), ..on("priced", path("/b")) };
+        assert_eq!(found([on("x", path("/a")), priced]), [(SHARED, "x".into())]);
+    }
+
+    #[test]
+    fn a_policy_that_never_tells_methods_apart_is_simple_on_purpose() {
+        assert_eq!(found([on("x", path("/a")), on("y", path("/b"))]), []);
+        assert_eq!(found([on("x", all([path("/a"), method(&["GET", "POST"])]))]), []);
+    }
+
+    #[test]
+    fn rules_for_reads_or_writes_alone_or_for_everything_share_nothing() {
+        let elsewhere = || on("elsewhere", all([path("/b"), method(&["POST"])]));
+        assert_eq!(found([on("x", all([path("/a"), method(&["GET", "HEAD"])])), elsewhere()]), []);
+        assert_eq!(found([rule("x"), elsewhere()]), []);
+        assert_eq!(found([on("x", path("/*")), elsewhere()]), []);
+        assert_eq!(found([Rule { cost: per_method(), ..on("x", path("/a")) }, elsewhere()]), []);
+    }
+
+    #[test]
+    fn a_rule_for_writes_of_the_route_beside_it_is_enough() {
+        let writes = |text| on("writes", all([path(text), method(&["POST", "PUT"])]));
+        assert_eq!(found([on("x", path("/a/*")), writes("/a/b")]), []);
+        assert_eq!(found([on("x", path("/a/*")), writes("/b")]), [(SHARED, "x".into())]);
+    }
+
+    fn per_method() -> CostPlan {
+        let posts = (MethodSet::of("POST"), Cost::tokens(5));
+        CostPlan { source: CostSource::PerMethod(vec![posts]), max: Cost::tokens(5), ..CostPlan::ONE }
+    }
+}

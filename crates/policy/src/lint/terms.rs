@@ -17,7 +17,7 @@ pub(super) use atom::Atom;
 pub(super) use path::{has_segment, is_every_path};
 pub(super) use term::Term;
 
-/// A condition of more terms than this is not judged: it covers nothing and nothing covers it.
+/// A condition of more terms than this is not judged: it covers nothing, and only [`Condition::Always`] covers it.
 const TERMS_MAX: usize = 256;
 /// So many times a term is split before the question whether others cover it together is given up.
 const SPLITS_MAX: usize = 512;
@@ -65,6 +65,9 @@ impl<'c> Terms<'c> {
 
     /// Whether every request that meets `other` certainly meets this.
     pub(super) fn covers(&self, other: &Terms<'c>) -> bool {
+        if self.each().iter().any(Term::is_always) {
+            return true;
+        }
         let (Some(these), Some(others)) = (&self.0, &other.0) else { return false };
         // Splitting helps only where there are several to share the parts.
         others.iter().all(|other| these.iter().any(|one| other.implies(one)))

@@ -43,6 +43,11 @@ impl<'c> Term<'c> {
         Term { methods: self.methods & other.methods, literals }.if_sound()
     }
 
+    /// Whether every request meets it.
+    pub(super) fn is_always(&self) -> bool {
+        self.methods == METHODS_ALL && self.literals.is_empty()
+    }
+
     /// Its methods.
     pub(crate) fn methods(&self) -> MethodSet {
         MethodSet(self.methods)

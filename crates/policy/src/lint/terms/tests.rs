@@ -194,5 +194,6 @@ fn what_is_too_long_to_judge_covers_nothing_and_is_not_called_never() {
     assert!(!Terms::of(&long).is_judged());
     assert!(!is_never(&long));
     check(&long, &long, false);
-    check(&Condition::Always, &long, false);
+    check(&path("/*"), &long, false);
+    check(&Condition::Always, &long, true);
 }
