@@ -42,13 +42,14 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
         .fold(MethodSet::NONE, MethodSet::with);
     let writes = Condition::Not(Box::new(Condition::Method(reads)));
     let writes = Terms::of(&writes);
+    let slow = book.company(is_slow);
     for subject in book.rules.iter().filter(|subject| matches!(subject.rule.action, Action::Limit(_))) {
         if subject.always_limits() && is_slow(subject) {
             continue;
         }
         let is_lax = |term: &&Term<'_>| {
             let guesses = Terms::only(term).and(&writes);
-            !guesses.is_never() && !book.is_limited_besides(subject, &guesses, is_slow)
+            !guesses.is_never() && !slow.limits(subject, &guesses)
         };
         if subject.terms.each().iter().filter(|term| is_auth(term)).any(|term| is_lax(&term)) {
             let message =

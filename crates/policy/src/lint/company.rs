@@ -4,29 +4,44 @@ use super::terms::{Term, Terms};
 use super::{Book, Subject};
 use crate::{Action, KeySource, Missing, Mode};
 
+/// The rules that make up for a weak one, chosen once.
+pub(super) struct Company<'b, 'p> {
+    /// Those that stand for themselves.
+    alone: Vec<&'b Subject<'p>>,
+    /// The groups of which every rule will do: a rule of a group may give way to any other of it.
+    groups: Vec<(usize, Vec<&'b Subject<'p>>)>,
+}
+
 impl<'p> Book<'p> {
-    /// Whether every request that meets `terms` and `subject` is limited by another rule that is `enough`, too.
-    ///
-    /// A rule of a group may give way to another of it, so a group counts where all of its rules are enough. The group of
-    /// `subject` itself never counts: of it only one rule applies.
-    pub(super) fn is_limited_besides(
-        &self,
-        subject: &Subject<'p>,
-        terms: &Terms<'_>,
-        enough: impl Fn(&Subject<'p>) -> bool,
-    ) -> bool {
-        let counts =
-            |other: &Subject<'p>| other.always_limits() && other.sees_claims_as(subject) && enough(other);
-        let alone = self.rules.iter().filter(|other| other.rule.group.is_none() && !other.is(subject));
-        if alone
-            .filter(|other| counts(other))
-            .any(|other| !other.terms.is_judged() || other.terms.covers(terms))
-        {
-            return true;
+    /// The rules that limit whatever meets their condition, and are `enough`.
+    pub(super) fn company(&self, enough: impl Fn(&Subject<'p>) -> bool) -> Company<'_, 'p> {
+        let counts = |subject: &Subject<'p>| subject.always_limits() && enough(subject);
+        let alone = self.rules.iter().filter(|subject| subject.rule.group.is_none() && counts(subject));
+        let groups = (0..self.groups.len()).filter(|group| self.members(*group).all(counts));
+        Company {
+            alone: alone.collect(),
+            groups: groups.map(|group| (group, self.members(group).collect())).collect(),
         }
-        (0..self.groups.len()).filter(|group| subject.rule.group != Some(*group)).any(|group| {
-            self.members(group).all(counts) && terms.is_covered_by(&terms_of(self.members(group)))
-        })
+    }
+}
+
+impl<'p> Company<'_, 'p> {
+    /// Whether every request that meets `subject` and `terms` is limited by one of these besides. The group of `subject`
+    /// itself does not count: of it only one rule applies.
+    pub(super) fn limits(&self, subject: &Subject<'p>, terms: &Terms<'_>) -> bool {
+        // One that is too long to judge gets the benefit of the doubt.
+        let is_met = |other: &&Subject<'p>| {
+            !other.is(subject)
+                && other.sees_claims_as(subject)
+                && (!other.terms.is_judged() || other.terms.covers(terms))
+        };
+        self.alone.iter().any(is_met)
+            || self.groups.iter().filter(|(group, _)| subject.rule.group != Some(*group)).any(
+                |(_, members)| {
+                    let members = members.iter().copied().filter(|member| member.sees_claims_as(subject));
+                    terms.is_covered_by(&terms_of(members))
+                },
+            )
     }
 }
 

@@ -13,10 +13,11 @@ const QUOTA_WINDOW_MIN: Span = Span::from_secs(86_400);
 
 /// `fixed-window`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
+    let others = book.company(is_other_algorithm);
     for subject in &book.rules {
         let Action::Limit(Algorithm::FixedWindow(window)) = subject.rule.action else { continue };
         let is_quota = window.window().length() >= QUOTA_WINDOW_MIN;
-        if is_quota && book.is_limited_besides(subject, &subject.terms, is_other_algorithm) {
+        if is_quota && others.limits(subject, &subject.terms) {
             continue;
         }
         let message = format!(

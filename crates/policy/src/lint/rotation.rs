@@ -12,10 +12,10 @@ use crate::{Action, KeySource};
 
 /// `rotatable-key`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
+    let firm = book.company(|other| rotatable_part(other).is_none());
     for subject in &book.rules {
         let Some(part) = rotatable_part(subject) else { continue };
-        let is_firm = |other: &Subject<'_>| rotatable_part(other).is_none();
-        if book.is_limited_besides(subject, &subject.terms, is_firm) {
+        if firm.limits(subject, &subject.terms) {
             continue;
         }
         let message = format!("a client that changes `{part}` gets a fresh bucket each time");
