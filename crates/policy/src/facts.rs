@@ -77,7 +77,9 @@ impl Headers for [(String, String)] {
     }
 
     fn each_name(&self, visit: &mut dyn FnMut(&str)) {
-        self.iter().for_each(|(field, _)| visit(field));
+        for (field, _) in self {
+            visit(field);
+        }
     }
 
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {

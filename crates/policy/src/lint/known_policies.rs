@@ -80,7 +80,7 @@ fn the_cost_header_of_llm_tools_is_fine_once_max_cost_is_narrower_than_the_burst
 }
 
 #[test]
-fn ten_thousand_tiers_and_routes_are_judged() {
+fn thousands_of_tiers_and_routes_are_judged() {
     let tier = |at: usize| Rule {
         condition: one_of(KeySource::Plan, &[&format!("p{at}")]),
         ..rule(&format!("t{at}"))
@@ -90,9 +90,9 @@ fn ten_thousand_tiers_and_routes_are_judged() {
         keys: vec![header("x-device")],
         ..rule(&format!("r{at}"))
     };
-    let rules = (0..1_000).map(tier).chain((0..9_000).map(route));
-    let members: Vec<_> = (0..1_000).collect();
+    let rules = (0..300).map(tier).chain((0..2_000).map(route));
+    let members: Vec<_> = (0..300).collect();
     let lints = grouped(policy(rules), &members, false).lints();
-    assert_eq!(lints.len(), 9_000);
+    assert_eq!(lints.len(), 2_000);
     assert!(lints.iter().all(|lint| lint.kind == LintKind::RotatableKey));
 }

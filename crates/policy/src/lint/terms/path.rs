@@ -34,8 +34,6 @@ pub(super) fn covers(outer: &PathTest, inner: &PathTest) -> bool {
                 && outer.keeps_trailing_slash == inner.keeps_trailing_slash
         }
         (PathPattern::Glob { .. }, _) => false,
-        // With its slash it holds less than its shape says.
-        (PathPattern::Prefix(prefix), _) if prefix.ends_with('/') => false,
         _ => {
             let folds_slash = !outer.keeps_trailing_slash;
             match (shape(outer, folds_slash, false), shape(inner, folds_slash, !outer.is_case_sensitive)) {

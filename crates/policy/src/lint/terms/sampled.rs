@@ -56,9 +56,9 @@ fn what_covers_really_covers_and_what_never_matches_really_never_does() {
 
 #[test]
 fn among_single_tests_nearly_all_that_is_covered_is_seen() {
-    let world = world();
+    let world: Vec<_> = world().into_iter().step_by(HOSTS.len() * VALUES.len()).collect();
     let (mut seen, mut true_of_world) = (0, 0);
-    for seed in 0..3_000 {
+    for seed in 0..800 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (outer, inner) = (path_condition(&mut rng, false), path_condition(&mut rng, false));
         let is_covered = world.iter().all(|sample| meets(&outer, sample) || !meets(&inner, sample));
@@ -82,8 +82,7 @@ fn world() -> Vec<Sample> {
 }
 
 fn condition(rng: &mut fastrand::Rng, depth: u32) -> Condition {
-    let several =
-        |rng: &mut fastrand::Rng| (0..rng.usize(0..4)).map(|_| condition(rng, depth - 1)).collect();
+    let several = |rng: &mut fastrand::Rng| (0..rng.usize(0..4)).map(|_| condition(rng, depth - 1)).collect();
     match rng.u8(0..if depth == 0 { 4 } else { 8 }) {
         0 => path_condition(rng, true),
         1 => {
@@ -101,11 +100,11 @@ fn condition(rng: &mut fastrand::Rng, depth: u32) -> Condition {
 
 fn path_condition(rng: &mut fastrand::Rng, may_be_strict: bool) -> Condition {
     let keeps_slash = may_be_strict && rng.bool();
-    let mut text = PATTERNS[rng.usize(0..PATTERNS.len())];
-    if !keeps_slash && text.len() > 1 {
-        text = text.trim_end_matches('/');
+    let mut pattern = PATTERNS[rng.usize(0..PATTERNS.len())];
+    if !keeps_slash && pattern.len() > 1 {
+        pattern = pattern.trim_end_matches('/');
     }
-    let mut test = path_test(text, may_be_strict && rng.bool(), keeps_slash);
+    let mut test = path_test(pattern, may_be_strict && rng.bool(), keeps_slash);
     if keeps_slash
         && rng.bool()
         && let PathPattern::Prefix(prefix) = &mut test.pattern

@@ -80,11 +80,14 @@ fn what_is_strict_never_covers_what_is_lenient() {
     check(&exact("/a", false, false), &exact("/A", true, false), true);
     check(&exact("/a", false, false), &exact("/a/", false, true), true);
     check(&exact("/a", true, true), &exact("/a/", true, true), false);
+    check(&exact("/a/{x}", true, true), &exact("/a/", true, true), false);
+    check(&exact("/a/{x}", true, true), &exact("/a/b", true, true), true);
     let with_slash = |slash| {
         let pattern = PathPattern::Prefix("/a/".into());
         Condition::Path(PathTest { pattern, is_case_sensitive: false, keeps_trailing_slash: slash })
     };
     check(&with_slash(true), &exact("/a", false, true), false);
+    check(&with_slash(true), &with_slash(true), true);
     check(&path("/a/*"), &with_slash(true), true);
 }
 
