@@ -16,6 +16,7 @@ mod cost_plan;
 mod facts;
 mod key_source;
 mod kill_switch;
+mod lint;
 mod rule;
 mod settings;
 
@@ -45,6 +46,7 @@ pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
 pub use path::normal_path;
+pub use lint::{Lint, LintKind};
 pub use policy::{Group, Policy};
 pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
