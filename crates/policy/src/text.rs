@@ -7,6 +7,7 @@
 //!
 //! Knows no file and no clock. Numbers are decimals read from their text; there is no float in here.
 
+mod cases;
 mod choice;
 mod condition;
 mod cost;

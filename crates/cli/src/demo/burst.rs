@@ -13,7 +13,7 @@ use super::columns::Columns;
 use super::contender::Contender;
 use super::figure::{Figure, Line, Note, counted};
 use super::panels;
-use super::prose::paragraph;
+use crate::prose::paragraph;
 use super::trial::Trial;
 
 pub(crate) const TITLE: &str = "One burst: 100 requests at once, then 20 per second where 10 are allowed";

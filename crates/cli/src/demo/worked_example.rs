@@ -16,7 +16,7 @@ use super::chart::{self, Chart, Column, MARGIN};
 use super::facts::{Facts, FirstDenial, Steady};
 use super::figure::{Figure, Hue, Line, Note, ONE, sampled};
 use super::grid::Grid;
-use super::prose::paragraph;
+use crate::prose::paragraph;
 use super::replay::{CLIENT, Replay};
 use super::scenario::Scenario;
 use super::{denial, table};
