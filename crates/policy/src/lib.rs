@@ -9,6 +9,7 @@
 
 mod policy;
 mod presets;
+mod schema;
 mod text;
 
 mod condition;
@@ -29,6 +30,7 @@ pub use policy::{Group, Policy};
 pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use ruling::{Hit, Ruling};
+pub use schema::schema;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
