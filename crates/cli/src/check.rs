@@ -24,7 +24,14 @@ pub(crate) struct CheckFlags {
     #[arg(long)]
     deny_lints: bool,
     /// The form of the result
-    #[arg(short, long, value_enum, default_value = "table", hide_possible_values = true, value_name = "table|json")]
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_possible_values = true,
+        value_name = "table|json"
+    )]
     output: Format,
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn page(flags: &ManFlags) -> Result<Page, Problem> {
     let mut names = String::new();
     let verbs: Vec<Command> = command.get_subcommands().cloned().collect();
     for page in std::iter::once(command).chain(verbs) {
-        let path = directory.join(format!("{}.1", page.get_display_name().unwrap_or_else(|| page.get_name())));
+        let path =
+            directory.join(format!("{}.1", page.get_display_name().unwrap_or_else(|| page.get_name())));
         fs::write(&path, rendered(page)).map_err(unwritten(&path))?;
         names += &format!("{}\n", path.display());
     }

@@ -14,7 +14,14 @@ use crate::screen::Screen;
 #[derive(Debug, Args)]
 pub(crate) struct PresetsFlags {
     /// The form of the result
-    #[arg(short, long, value_enum, default_value = "table", hide_possible_values = true, value_name = "table|json")]
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_possible_values = true,
+        value_name = "table|json"
+    )]
     output: Format,
 }
 

@@ -28,7 +28,14 @@ pub(crate) struct TestFlags {
     #[arg(value_name = "CASES")]
     cases: PathBuf,
     /// The form of the result
-    #[arg(short, long, value_enum, default_value = "table", hide_possible_values = true, value_name = "table|json")]
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_possible_values = true,
+        value_name = "table|json"
+    )]
     output: Format,
 }
 

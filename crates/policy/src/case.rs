@@ -68,7 +68,8 @@ mod tests {
     fn a_wait_is_rounded_up_to_the_digits_that_were_written() {
         let exact = Span::from_nanos(333_333_333_334);
         let met = |nanos: u64, precision: u64| {
-            ExpectedWait { wait: Span::from_nanos(nanos), precision: Span::from_nanos(precision) }.is_met_by(exact)
+            ExpectedWait { wait: Span::from_nanos(nanos), precision: Span::from_nanos(precision) }
+                .is_met_by(exact)
         };
         assert!(met(333_334_000_000, 1_000_000), "333.334s");
         assert!(met(334_000_000_000, 1_000_000_000), "334s");

@@ -21,7 +21,8 @@ pub(super) fn table(checked: &[Checked], deny_lints: bool, ink: Ink) -> String {
                 }
                 let sum = format!("{}, {}", counted(*rules, "rule"), counted(lints.len(), "lint"));
                 let is_good = lints.is_empty() || !deny_lints;
-                let verdict = if is_good { ink.admitted("good") } else { ink.denied("refused (--deny-lints)") };
+                let verdict =
+                    if is_good { ink.admitted("good") } else { ink.denied("refused (--deny-lints)") };
                 let _ = writeln!(text, "{}: {verdict}: {sum}", ink.heading(file));
             }
             Err(mistakes) => {

@@ -56,11 +56,16 @@ pub(super) enum Fate {
 
 impl<'p> Account<'p> {
     /// Puts the request to a limiter that has seen `after` like it, all at the same moment.
-    pub(super) fn of(policy: &'p Policy, request: &'p DescribedRequest, after: u32) -> Result<Account<'p>, Problem> {
+    pub(super) fn of(
+        policy: &'p Policy,
+        request: &'p DescribedRequest,
+        after: u32,
+    ) -> Result<Account<'p>, Problem> {
         let mut told = policy.clone();
         // Whom it hits how hard depends on the limiter's own random numbers; the page says what it may add.
         told.answers.jitter_percent = 0;
-        let limiter = Limiter::builder().keys_max(KEYS_MAX).clock(Clock::stopped()).build_with_policy(told)?;
+        let limiter =
+            Limiter::builder().keys_max(KEYS_MAX).clock(Clock::stopped()).build_with_policy(told)?;
         let facts = request.facts(policy.jwt.as_ref());
         // Places are kept by those who are at work.
         let at_work: Vec<Decision> = (0..after).map(|_| limiter.check(&facts)).filter(holds_places).collect();
@@ -109,7 +114,9 @@ fn holds_places(decision: &Decision) -> bool {
 fn fate(explained: &RuleExplanation, is_violated: bool, would_deny: bool) -> Fate {
     match explained.outcome {
         Outcome::Blocks | Outcome::RefusesWithoutKey => Fate::Denies,
-        Outcome::Charges if !explained.is_enforced || explained.mode == Mode::Shadow => Fate::Watches { would_deny },
+        Outcome::Charges if !explained.is_enforced || explained.mode == Mode::Shadow => {
+            Fate::Watches { would_deny }
+        }
         Outcome::Charges if is_violated => Fate::Denies,
         Outcome::Charges | Outcome::Allows => Fate::Admits,
         _ => Fate::Absent,
@@ -128,7 +135,9 @@ fn verdict(policy: &Policy, decision: &Decision, explanation: &Explanation) -> S
             let (name, reason) = switch.map_or(("", ""), |switch| (&switch.name, &switch.reason));
             format!("kill switch `{name}` is on: {reason}")
         }
-        (Ruling::TooManyRules, _) => decision.refused().map_or_else(String::new, |refused| refused.to_string()),
+        (Ruling::TooManyRules, _) => {
+            decision.refused().map_or_else(String::new, |refused| refused.to_string())
+        }
         (Ruling::ByBuckets, None) => "no rule applies that enforces anything".to_owned(),
         (Ruling::ByBuckets, Some(verdict)) => by_buckets(decision, verdict),
     }

@@ -64,7 +64,8 @@ pub(crate) struct ExplainFlags {
 
 fn header(text: &str) -> Result<(String, String), String> {
     let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
     };
     match text.split_once(':') {
         Some((name, value)) if is_name(name) => Ok((name.to_owned(), value.trim().to_owned())),
@@ -74,7 +75,9 @@ fn header(text: &str) -> Result<(String, String), String> {
 
 fn claim(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((name, value)) if name.split('.').all(|part| !part.is_empty()) => Ok((name.to_owned(), value.to_owned())),
+        Some((name, value)) if name.split('.').all(|part| !part.is_empty()) => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
         _ => Err("write a name, an equals sign and a value, as in plan=enterprise".to_owned()),
     }
 }

@@ -104,7 +104,12 @@ impl Account<'_> {
             verdict: &self.verdict,
             retry_after_ns: self.retry_after.map(|wait| wait.as_nanos()),
             kill_switches: switches.collect(),
-            rules: self.rules.iter().zip(&self.explanation.rules).map(|(rule, why)| entry(rule, why)).collect(),
+            rules: self
+                .rules
+                .iter()
+                .zip(&self.explanation.rules)
+                .map(|(rule, why)| entry(rule, why))
+                .collect(),
             answer: AnswerEntry {
                 status: answer.status,
                 headers: answer.headers.iter().map(|(name, value)| HeaderEntry { name, value }).collect(),

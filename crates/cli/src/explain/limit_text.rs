@@ -18,7 +18,9 @@ fn of_algorithm(algorithm: &Algorithm) -> String {
         Algorithm::TokenBucket(limit) => format!("{}, burst {full}", rate(limit)),
         Algorithm::LeakyBucket(leaky) => format!("{} evenly, queue {full}", rate(&leaky.limit())),
         Algorithm::FixedWindow(window) => format!("{full} per window of {}", span(window.window().length())),
-        Algorithm::SlidingCounter(counter) => format!("{full} per sliding {} (counter)", span(counter.window())),
+        Algorithm::SlidingCounter(counter) => {
+            format!("{full} per sliding {} (counter)", span(counter.window()))
+        }
         Algorithm::SlidingLog(log) => format!("{full} in any {}", span(log.window())),
         Algorithm::Concurrency(_) => format!("{full} at the same time"),
         _ => algorithm.name().to_owned(),

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use tollgate::policy::{Claims, RuleExplanation};
 
 use super::account::{Account, Fate, RuleAccount};
-use crate::prose;
+use crate::prose::{self, harmless};
 use crate::screen::{Ink, Screen};
 
 /// The whole page.
 pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String {
     let ink = screen.ink;
-    let mut text = format!("{}\n", ink.heading(&request_line(account)));
+    let mut text = format!("{}\n", ink.heading(&harmless(&request_line(account))));
     for said in seen_as(account) {
         let _ = writeln!(text, "{}", ink.faint(&said));
     }
@@ -19,7 +19,7 @@ pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String
     text += &switches(account, screen);
     text += &rules(account, screen);
     let word = if account.is_admitted { ink.admitted("admitted") } else { ink.denied("denied") };
-    let _ = writeln!(text, "\n{}\n  {word}: {}", ink.heading("Verdict"), account.verdict);
+    let _ = writeln!(text, "\n{}\n  {word}: {}", ink.heading("Verdict"), harmless(&account.verdict));
     text += &answer(account, ink);
     text
 }
@@ -59,7 +59,10 @@ fn seen_as(account: &Account<'_>) -> Vec<String> {
         said.push(format!("rules see the host as {host}"));
     }
     if let Claims::Unverified(_) = request.facts(None).claims {
-        said.push("nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it".to_owned());
+        said.push(
+            "nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it"
+                .to_owned(),
+        );
     }
     said
 }
@@ -133,7 +136,9 @@ fn entry(mark: &str, name: &str, said: &str, width: usize, screen: &Screen) -> S
     let indent = width + 6;
     let columns = screen.columns.saturating_sub(indent);
     let lines: String = said.lines().map(|line| prose::broken(line, columns)).collect();
+    // What is neither a bond nor the end of a line is no part of a sentence.
     let lines = lines.replace(BOND, " ");
+    let lines = lines.lines().map(harmless).collect::<Vec<_>>();
     let mut text = String::new();
     let idle = width.saturating_sub(name.chars().count());
     let mut first = format!("  {mark} {}{:idle$}  ", screen.ink.heading(name), "");
@@ -141,7 +146,7 @@ fn entry(mark: &str, name: &str, said: &str, width: usize, screen: &Screen) -> S
         let _ = writeln!(text, "{}", first.trim_end());
         first = " ".repeat(indent);
     }
-    for line in lines.lines() {
+    for line in lines {
         let _ = writeln!(text, "{first}{line}");
         first = " ".repeat(indent);
     }
@@ -163,7 +168,8 @@ fn answer(account: &Account<'_>, ink: Ink) -> String {
     }
     let jitter = account.policy.answers.jitter_percent;
     if account.retry_after.is_some() && jitter > 0 {
-        let said = format!("(jitter adds up to {jitter} % to Retry-After and t, the same for a client each time)");
+        let said =
+            format!("(jitter adds up to {jitter} % to Retry-After and t, the same for a client each time)");
         let _ = writeln!(text, "  {}", ink.faint(&said));
     }
     text

@@ -50,7 +50,9 @@ fn name_cost(request: &mut DescribedRequest, cost: &str, policy: &Policy) -> Res
     if is_named {
         return Ok(());
     }
-    Err(format!("--cost {cost} would change nothing: no rule of the policy has a `cost_source` in the request; drop it"))
+    Err(format!(
+        "--cost {cost} would change nothing: no rule of the policy has a `cost_source` in the request; drop it"
+    ))
 }
 
 /// `a.b=1` is `{"a": {"b": 1}}`. Numbers, `true` and `false` are what JSON has them be; quotes make them text.
@@ -69,9 +71,9 @@ fn claims(typed: &[(String, String)]) -> Result<Option<Value>, String> {
         let mut object = &mut root;
         for part in parts {
             let inner = object.entry(part).or_insert_with(|| Value::Object(Map::new()));
-            object = inner
-                .as_object_mut()
-                .ok_or_else(|| format!("--claim {name}={text}: `{part}` has a value already, so nothing can be inside it"))?;
+            object = inner.as_object_mut().ok_or_else(|| {
+                format!("--claim {name}={text}: `{part}` has a value already, so nothing can be inside it")
+            })?;
         }
         if object.insert(last.to_owned(), value).is_some() {
             return Err(format!("--claim {name} is given twice; drop one"));
@@ -87,7 +89,8 @@ mod tests {
     use super::*;
 
     fn read(typed: &[(&str, &str)]) -> Result<Option<Value>, String> {
-        let typed: Vec<_> = typed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let typed: Vec<_> =
+            typed.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         claims(&typed)
     }
 

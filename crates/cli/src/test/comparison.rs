@@ -26,11 +26,12 @@ pub(super) struct Difference {
 
 /// All that came out differently; nothing if the step went as expected.
 pub(super) fn differences(expected: &Expected, came: &Came) -> Vec<Difference> {
-    let admitted = expected.admitted.filter(|admitted| *admitted != came.admitted).map(|admitted| Difference {
-        what: "admitted",
-        expected: format!("{admitted} of {}", came.requests),
-        came: format!("{} of {}", came.admitted, came.requests),
-    });
+    let admitted =
+        expected.admitted.filter(|admitted| *admitted != came.admitted).map(|admitted| Difference {
+            what: "admitted",
+            expected: format!("{admitted} of {}", came.requests),
+            came: format!("{} of {}", came.admitted, came.requests),
+        });
     let retry_after = expected.retry_after.filter(|wait| !is_met(*wait, came)).map(|wait| Difference {
         what: "retry_after",
         expected: wait.wait.to_string(),
@@ -88,7 +89,12 @@ mod tests {
             .iter()
             .map(|difference| format!("{} {} / {}", difference.what, difference.expected, difference.came))
             .collect();
-        let all = ["admitted 11 of 11 / 10 of 11", "rules user / global, user", "violated none / user", "retry_after 2s / 100ms"];
+        let all = [
+            "admitted 11 of 11 / 10 of 11",
+            "rules user / global, user",
+            "violated none / user",
+            "retry_after 2s / 100ms",
+        ];
         assert_eq!(told, all);
     }
 }

@@ -7,6 +7,7 @@ use tollgate::Span;
 
 use super::run::{Failure, Tried};
 use crate::format;
+use crate::prose::harmless;
 use crate::screen::Ink;
 
 /// For people.
@@ -14,15 +15,16 @@ pub(super) fn table(file: &str, tried: &[Tried<'_>], ink: Ink) -> String {
     let mut text = String::new();
     for Tried { case, failures } in tried {
         let mark = if failures.is_empty() { ink.admitted("ok  ") } else { ink.denied("FAIL") };
-        let _ = writeln!(text, "{mark}  {}", case.name);
+        let _ = writeln!(text, "{mark}  {}", harmless(&case.name));
         for Failure { step, differences } in failures {
-            let (method, target) = (&step.request.method, &step.request.target);
+            let (method, target) = (harmless(&step.request.method), harmless(&step.request.target));
             let times = if step.times == 1 { String::new() } else { format!(", {} times", step.times) };
             let place = format!("{file}:{}: at {}, {method} {target}{times}", step.line, moment(step.at));
             let _ = writeln!(text, "      {}", ink.faint(&place));
             let width = differences.iter().map(|difference| difference.what.len()).max().unwrap_or(0);
             for difference in differences {
-                let expected = ink.admitted(&format!("- {:width$}  {}", difference.what, difference.expected));
+                let expected =
+                    ink.admitted(&format!("- {:width$}  {}", difference.what, difference.expected));
                 let came = ink.denied(&format!("+ {:width$}  {}", difference.what, difference.came));
                 let _ = writeln!(text, "        {expected}\n        {came}");
             }
@@ -95,5 +97,9 @@ fn entry<'r>(Failure { step, differences }: &'r Failure<'_>) -> FailureEntry<'r>
         expected: &difference.expected,
         came: &difference.came,
     });
-    FailureEntry { line: step.line, at_ms: step.at.as_nanos() / 1_000_000, differences: differences.collect() }
+    FailureEntry {
+        line: step.line,
+        at_ms: step.at.as_nanos() / 1_000_000,
+        differences: differences.collect(),
+    }
 }

@@ -29,7 +29,8 @@ pub(super) fn run<'c>(case: &'c Case, policy: &Policy) -> Result<Tried<'c>, Prob
     let clock = Clock::manual(BEGINNING);
     let builder = Limiter::builder().keys_max(KEYS_MAX).clock(clock.clone());
     let limiter = builder.build_with_policy(policy.clone())?;
-    let takes_places = policy.rules.iter().any(|rule| matches!(rule.action, Action::Limit(Algorithm::Concurrency(_))));
+    let takes_places =
+        policy.rules.iter().any(|rule| matches!(rule.action, Action::Limit(Algorithm::Concurrency(_))));
     let mut failures = Vec::new();
     for step in &case.steps {
         clock.set(BEGINNING + step.at);

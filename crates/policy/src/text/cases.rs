@@ -24,8 +24,7 @@ pub(super) const NAME_BYTES_MAX: usize = 200;
 
 const FIELDS: [&str; 3] = ["name", "request", "steps"];
 const NO_CASE: &str = "there is no case in the file";
-const EXAMPLE: &str =
-    "write a list of cases: `- {name: a burst of 10, steps: [{request: {ip: 192.0.2.7}, times: 11, expect: {admitted: 10}}]}`";
+const EXAMPLE: &str = "write a list of cases: `- {name: a burst of 10, steps: [{request: {ip: 192.0.2.7}, times: 11, expect: {admitted: 10}}]}`";
 
 impl Case {
     /// Reads a file of cases for `policy`, in YAML or JSON. `name_of_file` is for the messages alone.
@@ -92,7 +91,8 @@ fn case(node: &Node<'_>, policy: &Policy, found: &mut Found) -> Option<Case> {
     });
     let steps: Vec<Step> = steps.collect();
     // Where a step is broken, what it expects is not known.
-    if found.is_empty() && !steps.is_empty() && steps.iter().all(|step| step.expected == Expected::default()) {
+    if found.is_empty() && !steps.is_empty() && steps.iter().all(|step| step.expected == Expected::default())
+    {
         let cure = "say what must come of a step: `expect: admit`";
         found.add(node.head(), "the case expects nothing, so it cannot fail", cure);
     }

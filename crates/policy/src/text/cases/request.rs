@@ -74,7 +74,12 @@ fn headers(node: &Node<'_>, headers: &mut Vec<(String, String)>, found: &mut Fou
         for value in values {
             match value.scalar() {
                 Some(text) => headers.push((key.text.clone().into_owned(), text.to_owned())),
-                None => found.unfit(value, &key.text, "a text", "write the value of the field, or a list of values"),
+                None => found.unfit(
+                    value,
+                    &key.text,
+                    "a text",
+                    "write the value of the field, or a list of values",
+                ),
             }
         }
     }

@@ -28,7 +28,11 @@ pub(super) fn read(
             let is_in_order = *at >= before;
             if !is_in_order {
                 let what = format!("this step is at {at}, before the one above it, which is at {before}");
-                found.add(node.place, what, "put the steps in the order of time; `at` counts from the case's beginning");
+                found.add(
+                    node.place,
+                    what,
+                    "put the steps in the order of time; `at` counts from the case's beginning",
+                );
             }
             is_in_order
         }),

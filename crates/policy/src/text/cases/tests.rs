@@ -16,7 +16,8 @@ fn cases(text: &str) -> Vec<Case> {
 fn mistakes(text: &str) -> Vec<String> {
     let mistakes = Case::parse_all("c.yaml", text, &policy()).expect_err(text);
     let told = mistakes.iter();
-    told.map(|mistake| format!("{}:{}: {}; {}", mistake.line, mistake.column, mistake.what, mistake.cure)).collect()
+    told.map(|mistake| format!("{}:{}: {}; {}", mistake.line, mistake.column, mistake.what, mistake.cure))
+        .collect()
 }
 
 /// Of a single step, in a sound case.
@@ -38,7 +39,8 @@ fn what_a_step_does_not_say_is_as_in_its_case() {
     assert_eq!((second.at, second.times, second.expected.admitted), (Span::from_millis(1_500), 7, Some(0)));
     assert_eq!((first.request.method.as_str(), first.request.user.as_deref()), ("POST", Some("ann")));
     assert_eq!((second.request.target.as_str(), second.request.user.as_deref()), ("/x", Some("bob")));
-    let headers = [("A", "1"), ("b", "3"), ("b", "4")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let headers =
+        [("A", "1"), ("b", "3"), ("b", "4")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(second.request.headers, headers, "a field of the step replaces that of the case");
 }
 
@@ -80,14 +82,20 @@ fn claims_are_what_json_would_have_them_be() {
 fn a_file_without_cases_is_shown_one() {
     for text in ["", "# nothing", "[]"] {
         let told = mistakes(text);
-        assert!(told[0].starts_with("1:1: there is no case in the file; write a list of cases: `- {name:"), "{told:?}");
+        assert!(
+            told[0].starts_with("1:1: there is no case in the file; write a list of cases: `- {name:"),
+            "{told:?}"
+        );
     }
-    assert!(mistakes("{a: 1}")[0].starts_with("1:2: the file is a mapping, not a list of cases; write a list"));
+    assert!(
+        mistakes("{a: 1}")[0].starts_with("1:2: the file is a mapping, not a list of cases; write a list")
+    );
 }
 
 #[test]
 fn a_case_that_cannot_fail_is_a_mistake() {
-    let told = "1:3: the case expects nothing, so it cannot fail; say what must come of a step: `expect: admit`";
+    let told =
+        "1:3: the case expects nothing, so it cannot fail; say what must come of a step: `expect: admit`";
     assert_eq!(mistakes("[{name: a, steps: [{}]}]"), [told]);
 }
 
@@ -120,13 +128,25 @@ fn time_does_not_run_back_within_a_case() {
 fn steps_are_told_what_they_may_say() {
     let check = |step: &str, expected: &str| assert_eq!(in_step(step), [expected], "{step}");
     check("{exepct: admit, times: 2}", "2:2: a step has no field `exepct`; did you mean `expect`?");
-    check("5", "2:1: a step is `5`, not a mapping of fields; write `{at: 0s, request: {path: /}, expect: admit}`");
-    check("{at: 5, expect: admit}", "2:6: `at` is `5`, not a length of time; say the unit: `5s` if it is seconds, `5ms` if it is milliseconds");
-    check("{times: 0, expect: admit}", "2:9: `times` is `0`, not a whole number from 1 to 1000000; write a whole number from 1 to 1000000");
+    check(
+        "5",
+        "2:1: a step is `5`, not a mapping of fields; write `{at: 0s, request: {path: /}, expect: admit}`",
+    );
+    check(
+        "{at: 5, expect: admit}",
+        "2:6: `at` is `5`, not a length of time; say the unit: `5s` if it is seconds, `5ms` if it is milliseconds",
+    );
+    check(
+        "{times: 0, expect: admit}",
+        "2:9: `times` is `0`, not a whole number from 1 to 1000000; write a whole number from 1 to 1000000",
+    );
     let counts = "write `admit`, `deny`, or how many: `{admitted: 10, denied: 1}`";
     check("{expect: allow}", &format!("2:10: `expect` is `allow`, not `admit`, `deny` or counts; {counts}"));
     check("{expect: {}}", &format!("2:10: `expect` says nothing; {counts}"));
-    check("{times: 3, expect: {admitted: 2, denied: 2}}", "2:21: 2 admitted and 2 denied do not make up the step's 3; correct one of them, or `times`");
+    check(
+        "{times: 3, expect: {admitted: 2, denied: 2}}",
+        "2:21: 2 admitted and 2 denied do not make up the step's 3; correct one of them, or `times`",
+    );
     check("{violated: [usr]}", "2:13: the policy has no rule `usr`; did you mean `user`?");
     check("{rules: [colour]}", "2:10: the policy has no rule `colour`; write one of `user`");
 }
@@ -138,7 +158,16 @@ fn requests_are_told_what_they_may_say() {
         assert_eq!(told, [expected], "{request}");
     };
     check("{pth: /}", "2:12: `request` has no field `pth`; did you mean `path`?");
-    check("{ip: 300.1.1.1}", "2:16: `ip` is `300.1.1.1`, not an address; write an IPv4 or IPv6 address, as in `ip: 192.0.2.7`");
-    check("{headers: [a]}", "2:21: `headers` is a list, not a mapping; write names and values: `headers: {X-Api-Key: k}`");
-    check("{claims: 3}", "2:20: `claims` is `3`, not a mapping of claims; write `claims: {sub: ann, plan: pro}`");
+    check(
+        "{ip: 300.1.1.1}",
+        "2:16: `ip` is `300.1.1.1`, not an address; write an IPv4 or IPv6 address, as in `ip: 192.0.2.7`",
+    );
+    check(
+        "{headers: [a]}",
+        "2:21: `headers` is a list, not a mapping; write names and values: `headers: {X-Api-Key: k}`",
+    );
+    check(
+        "{claims: 3}",
+        "2:20: `claims` is `3`, not a mapping of claims; write `claims: {sub: ann, plan: pro}`",
+    );
 }
