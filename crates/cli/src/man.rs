@@ -1,5 +1,6 @@
 //! `tollgate man`: the manual, one page for the command and one for each verb.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +36,7 @@ pub(crate) fn page(flags: &ManFlags) -> Result<Page, Problem> {
         let path =
             directory.join(format!("{}.1", page.get_display_name().unwrap_or_else(|| page.get_name())));
         fs::write(&path, rendered(page)).map_err(unwritten(&path))?;
-        names += &format!("{}\n", path.display());
+        let _ = writeln!(names, "{}", path.display());
     }
     Ok(Page::good(names))
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Number, Value};
+use tollgate::Span;
 use tollgate::policy::{Outcome, RuleExplanation};
 
 use super::account::{Account, Fate, RuleAccount};
@@ -102,7 +103,7 @@ impl Account<'_> {
             },
             admitted: self.is_admitted,
             verdict: &self.verdict,
-            retry_after_ns: self.retry_after.map(|wait| wait.as_nanos()),
+            retry_after_ns: self.retry_after.map(Span::as_nanos),
             kill_switches: switches.collect(),
             rules: self
                 .rules

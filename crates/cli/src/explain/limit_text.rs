@@ -48,7 +48,7 @@ fn rate(limit: &Limit) -> String {
 fn span(span: Span) -> String {
     let nanos = span.as_nanos();
     for (unit, worth) in [("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000)] {
-        if nanos >= worth && nanos % worth == 0 {
+        if nanos >= worth && nanos.is_multiple_of(worth) {
             return format!("{}{unit}", nanos / worth);
         }
     }

@@ -1,5 +1,7 @@
 //! From flags to a request.
 
+use std::fmt::Write;
+
 use serde_json::{Map, Value};
 use tollgate::policy::{CostSource, DescribedRequest, Policy};
 
@@ -44,7 +46,7 @@ fn name_cost(request: &mut DescribedRequest, cost: &str, policy: &Policy) -> Res
     }
     for name in queries {
         let mark = if request.target.contains('?') { '&' } else { '?' };
-        request.target += &format!("{mark}{name}={cost}");
+        let _ = write!(request.target, "{mark}{name}={cost}");
         is_named = true;
     }
     if is_named {

@@ -16,9 +16,10 @@ pub(super) fn which_preset() -> Result<&'static Preset, Problem> {
 
 fn asked(answers: &mut impl BufRead, questions: &mut impl Write) -> Result<&'static Preset, Problem> {
     let presets = policy::presets();
+    use std::fmt::Write as _;
     let mut menu = String::from("What do you want to limit?\n");
     for (number, preset) in (1..).zip(presets) {
-        menu += &format!("{number:>3}  {:<15}  {}\n", preset.name, preset.description);
+        let _ = writeln!(menu, "{number:>3}  {:<15}  {}", preset.name, preset.description);
     }
     let _ = write!(questions, "{menu}");
     for _ in 0..TRIES_MAX {

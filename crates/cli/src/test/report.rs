@@ -32,12 +32,11 @@ pub(super) fn table(file: &str, tried: &[Tried<'_>], ink: Ink) -> String {
     }
     let failed = tried.iter().filter(|case| !case.failures.is_empty()).count();
     let cases = if tried.len() == 1 { "1 case".to_owned() } else { format!("{} cases", tried.len()) };
-    let sum = match failed {
-        0 => ink.admitted(&format!("{cases}, all as expected")),
-        _ => {
-            let failed = ink.denied(&format!("{failed} failed"));
-            format!("{cases}, {failed} {}", ink.faint("(- expected, + came)"))
-        }
+    let sum = if failed == 0 {
+        ink.admitted(&format!("{cases}, all as expected"))
+    } else {
+        let failed = ink.denied(&format!("{failed} failed"));
+        format!("{cases}, {failed} {}", ink.faint("(- expected, + came)"))
     };
     let _ = writeln!(text, "\n{sum}");
     text
