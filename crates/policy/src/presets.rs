@@ -57,7 +57,7 @@ static PRESETS: [Preset; 9] = [
     hint("batch", "A burst hint: 10 seconds of the rate at once, for jobs that come in heaps.",
         "rules:\n  - name: batch\n    scope: user\n    rate: 10/s\n    burst_hint: batch\n"),
     hint("llm-tools", "A burst hint: 1 second of the rate at once, each request costing what its header `x-token-cost` says.",
-        "rules:\n  - name: llm-tools\n    scope: user\n    rate: 1000/s\n    burst_hint: llm-tools\n    max_cost: 500\n"),
+        "rules:\n  - name: llm-tools\n    scope: user\n    rate: 1000/s\n    burst_hint: llm-tools\n    max_cost: 1000\n"),
     hint("burst-credit", "A burst hint: 300 seconds of the rate, saved up while idle.",
         "rules:\n  - name: burst-credit\n    scope: user\n    rate: 2/s\n    burst_hint: burst-credit\n"),
 ];
