@@ -44,11 +44,11 @@ fn with_transcripts(page: &str) -> String {
     let mut is_transcript = false;
     for line in page.lines() {
         match line.strip_prefix("$ ") {
-            Some(command) if is_transcript => renewed += &format!("{line}\n{}", run(command, &folder)),
+            Some(command) if is_transcript => renewed.extend([line, "\n", &run(command, &folder)]),
             _ if is_transcript && line != "```" => {}
             _ => {
                 is_transcript = line == "```console";
-                renewed += &format!("{line}\n");
+                renewed.extend([line, "\n"]);
             }
         }
     }

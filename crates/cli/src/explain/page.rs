@@ -68,21 +68,38 @@ fn seen_as(account: &Account<'_>) -> Vec<String> {
 }
 
 fn switches(account: &Account<'_>, screen: &Screen) -> String {
+    let switches = &account.policy.kill_switches;
+    let named = |name: &str| format!("kill switch {name}");
+    let width = switches
+        .iter()
+        .map(|switch| named(&switch.name).chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(NAME_COLUMNS_MAX);
     let mut text = String::new();
     for explained in &account.explanation.kill_switches {
-        let Some(switch) = account.policy.kill_switches.get(explained.switch) else { continue };
+        let Some(switch) = switches.get(explained.switch) else { continue };
         let mark = if explained.applies { screen.ink.denied("✗") } else { screen.ink.faint("·") };
-        let name = format!("kill switch {}", switch.name);
-        text += &entry(&mark, &name, &explained.reason, name.chars().count(), screen);
+        text += &entry(&mark, &named(&switch.name), &explained.reason, width, screen);
     }
     text
 }
 
+/// Longer names have a line of their own.
+const NAME_COLUMNS_MAX: usize = 32;
+/// So many rules that do not apply are shown; of the others the number is said.
+const ABSENT_MAX: usize = 50;
+
 fn rules(account: &Account<'_>, screen: &Screen) -> String {
     let ink = screen.ink;
-    let width = account.rules.iter().map(|rule| rule.name.chars().count()).max().unwrap_or(0).min(24);
-    let mut text = String::new();
+    let width =
+        account.rules.iter().map(|rule| rule.name.chars().count()).max().unwrap_or(0).min(NAME_COLUMNS_MAX);
+    let (mut text, mut absent) = (String::new(), 0);
     for (rule, explained) in account.rules.iter().zip(&account.explanation.rules) {
+        absent += usize::from(rule.fate == Fate::Absent);
+        if rule.fate == Fate::Absent && absent > ABSENT_MAX {
+            continue;
+        }
         let mark = match rule.fate {
             Fate::Admits => ink.admitted("✓"),
             Fate::Denies => ink.denied("✗"),
@@ -99,6 +116,10 @@ fn rules(account: &Account<'_>, screen: &Screen) -> String {
             _ => entry(&mark, &rule.name, &format!("{terms}\n{said}"), width, screen),
         };
     }
+    if absent > ABSENT_MAX {
+        let more = format!("… and {} more that do not apply; --json lists them all", absent - ABSENT_MAX);
+        let _ = writeln!(text, "  {}", ink.faint(&more));
+    }
     text
 }
 
@@ -108,6 +129,10 @@ const BOND: &str = "\u{1}";
 /// `10/s, burst 50 · user=ann · cost 1 · 50 → 49 tokens`, to be broken between the terms.
 fn terms(rule: &RuleAccount, explained: &RuleExplanation) -> String {
     let mut terms = vec![rule.limit.clone()];
+    // Only who limits has a bucket.
+    if explained.cost.is_none() {
+        return terms.concat();
+    }
     let keys = explained.key_parts.iter().map(|part| match &part.value {
         Some(value) => format!("{}={value}", part.source),
         None => format!("{} missing", part.source),
@@ -167,7 +192,7 @@ fn answer(account: &Account<'_>, ink: Ink) -> String {
         let _ = writeln!(text, "  {}: {value}", ink.balance(name));
     }
     let jitter = account.policy.answers.jitter_percent;
-    if account.retry_after.is_some() && jitter > 0 {
+    if answer.headers.iter().any(|(name, _)| &**name == "Retry-After") && jitter > 0 {
         let said =
             format!("(jitter adds up to {jitter} % to Retry-After and t, the same for a client each time)");
         let _ = writeln!(text, "  {}", ink.faint(&said));

@@ -1,5 +1,6 @@
 //! Asks which preset to start from. Questions go to stderr: stdout is for data.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use tollgate::policy::{self, Preset};
@@ -16,7 +17,6 @@ pub(super) fn which_preset() -> Result<&'static Preset, Problem> {
 
 fn asked(answers: &mut impl BufRead, questions: &mut impl Write) -> Result<&'static Preset, Problem> {
     let presets = policy::presets();
-    use std::fmt::Write as _;
     let mut menu = String::from("What do you want to limit?\n");
     for (number, preset) in (1..).zip(presets) {
         let _ = writeln!(menu, "{number:>3}  {:<15}  {}", preset.name, preset.description);

@@ -1,15 +1,15 @@
 //! Plays one case on a limiter of its own.
 
 use tollgate::policy::{Action, Case, Policy, Step};
-use tollgate::{Algorithm, Clock, Decision, Limiter, Moment, PolicyLimiter, Refused, Span};
+use tollgate::{Algorithm, CHARGES_MAX, Clock, Decision, Limiter, Moment, PolicyLimiter, Refused, Span};
 
 use super::comparison::{Came, Difference, differences};
 use crate::problem::Problem;
 
 /// Every case begins here: midnight of 1 January 2000, UTC, a Saturday. Windows of the calendar are counted from it.
 pub(super) const BEGINNING: Moment = Moment::from_nanos(946_684_800_000_000_000);
-/// Clients that one case may have at once without crowding each other.
-const KEYS_MAX: usize = 65_536;
+/// Room for so many buckets, however few a case can touch.
+const KEYS_MIN: usize = 1_024;
 
 /// A case that was played.
 pub(super) struct Tried<'c> {
@@ -27,7 +27,7 @@ pub(super) struct Failure<'c> {
 /// Plays all steps; one that fails does not end the case.
 pub(super) fn run<'c>(case: &'c Case, policy: &Policy) -> Result<Tried<'c>, Problem> {
     let clock = Clock::manual(BEGINNING);
-    let builder = Limiter::builder().keys_max(KEYS_MAX).clock(clock.clone());
+    let builder = Limiter::builder().keys_max(keys(case)).clock(clock.clone());
     let limiter = builder.build_with_policy(policy.clone())?;
     let takes_places =
         policy.rules.iter().any(|rule| matches!(rule.action, Action::Limit(Algorithm::Concurrency(_))));
@@ -40,6 +40,13 @@ pub(super) fn run<'c>(case: &'c Case, policy: &Policy) -> Result<Tried<'c>, Prob
         }
     }
     Ok(Tried { case, failures })
+}
+
+/// Room for every bucket that a case can touch, and as much to spare: nobody is crowded out of a test.
+fn keys(case: &Case) -> usize {
+    // Of the rules that only watch, as many may be charged as of those that enforce.
+    let buckets = case.steps.len().saturating_mul(2 * CHARGES_MAX);
+    buckets.saturating_mul(2).max(KEYS_MIN)
 }
 
 /// What comes of a step. Requests of one step are at work at the same time, so those that take places keep them until its end.

@@ -155,6 +155,18 @@ fn every_flag_of_a_request_reaches_the_rules() {
 }
 
 #[test]
+fn of_very_many_rules_those_that_apply_are_all_shown() {
+    let rules =
+        (0..1_000).map(|n| format!("- {{name: r{n}, scope: ip, path: /p/{n}, rate: 5/s, burst: 10}}\n"));
+    let folder = Folder::new("explain_many").with("policy.yaml", rules.collect::<String>());
+    let shown = printed(folder.run("explain policy.yaml --ip 192.0.2.7 --path /p/777"));
+    assert!(shown.contains("  ✓ r777  5/s, burst 10 · "), "{shown}");
+    assert!(shown.contains("\n  … and 949 more that do not apply; --json lists them all\n"), "{shown}");
+    let words = ["policy.yaml", "--path", "/p/777"];
+    assert_eq!(document(&folder, &words)["rules"].as_array().unwrap().len(), 1_000);
+}
+
+#[test]
 fn wrong_usage_and_bad_policies_are_told_apart() {
     let folder = folder("explain_usage").with("bad.yaml", "rules: 5\n");
     let usage = |typed: &[&str], expected: &str| {
