@@ -1,6 +1,6 @@
 //! `tollgate check`: the mistakes in policies, and what is likely not meant.
 //!
-//! Promises to look at every file, whatever is wrong with another one.
+//! Promises to look at every file, whatever is wrong with another one, and that what it calls good can be put in force.
 
 mod report;
 
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use tollgate::policy::{Lint, Mistakes, Policy};
+use tollgate::{Limiter, PolicyError};
 
 use crate::format::Format;
 use crate::page::Page;
@@ -35,10 +36,21 @@ pub(crate) struct CheckFlags {
     output: Format,
 }
 
+/// Room for the buckets of a policy that nobody will put a request to.
+const KEYS_MAX: usize = 64;
+
 /// One file that was looked at.
 struct Checked {
     file: String,
-    found: Result<Sound, Mistakes>,
+    found: Result<Sound, Unsound>,
+}
+
+/// Why a policy is refused.
+enum Unsound {
+    /// By the parser.
+    Mistakes(Mistakes),
+    /// By the limiter.
+    Unenforceable(PolicyError),
 }
 
 /// A policy without mistakes.
@@ -69,9 +81,14 @@ pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem>
 }
 
 fn look(source: Source) -> Checked {
-    let found = Policy::parse(&source.name, &source.text)
-        .map(|policy| Sound { rules: policy.rules.len(), lints: policy.lints() });
-    Checked { file: source.name, found }
+    Checked { found: judge(&source), file: source.name }
+}
+
+fn judge(source: &Source) -> Result<Sound, Unsound> {
+    let policy = Policy::parse(&source.name, &source.text).map_err(Unsound::Mistakes)?;
+    let (rules, lints) = (policy.rules.len(), policy.lints());
+    let limiter = Limiter::builder().keys_max(KEYS_MAX).build_with_policy(policy);
+    limiter.map(|_| Sound { rules, lints }).map_err(Unsound::Unenforceable)
 }
 
 impl Checked {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use tollgate::policy::{Lint, Mistake};
 
-use super::{Checked, Sound};
+use super::{Checked, Sound, Unsound};
 use crate::format;
 use crate::mistakes_text;
 use crate::screen::Ink;
@@ -25,7 +25,10 @@ pub(super) fn table(checked: &[Checked], deny_lints: bool, ink: Ink) -> String {
                     if is_good { ink.admitted("good") } else { ink.denied("refused (--deny-lints)") };
                 let _ = writeln!(text, "{}: {verdict}: {sum}", ink.heading(file));
             }
-            Err(mistakes) => {
+            Err(Unsound::Unenforceable(error)) => {
+                let _ = writeln!(text, "{}: {}: {error}", ink.heading(file), ink.denied("refused"));
+            }
+            Err(Unsound::Mistakes(mistakes)) => {
                 let _ = writeln!(text, "{}\n", mistakes_text::painted(mistakes, ink));
                 let sum = counted(mistakes.count(), "mistake");
                 let _ = writeln!(text, "{}: {}: {sum}", ink.heading(file), ink.denied("refused"));
@@ -59,6 +62,9 @@ struct FileEntry<'r> {
     good: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<usize>,
+    /// Why the limiter refuses it, though it has no mistake.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
     mistakes: Vec<MistakeEntry<'r>>,
     lints: Vec<LintEntry<'r>>,
 }
@@ -90,9 +96,14 @@ pub(super) fn json(checked: &[Checked], deny_lints: bool) -> String {
 fn entry(checked: &Checked, deny_lints: bool) -> FileEntry<'_> {
     let (rules, mistakes, lints) = match &checked.found {
         Ok(Sound { rules, lints }) => (Some(*rules), Vec::new(), lints.iter().map(lint_entry).collect()),
-        Err(mistakes) => (None, mistakes.iter().map(mistake_entry).collect(), Vec::new()),
+        Err(Unsound::Mistakes(mistakes)) => (None, mistakes.iter().map(mistake_entry).collect(), Vec::new()),
+        Err(Unsound::Unenforceable(_)) => (None, Vec::new(), Vec::new()),
     };
-    FileEntry { file: &checked.file, good: checked.is_good(deny_lints), rules, mistakes, lints }
+    let error = match &checked.found {
+        Err(Unsound::Unenforceable(error)) => Some(error.to_string()),
+        _ => None,
+    };
+    FileEntry { file: &checked.file, good: checked.is_good(deny_lints), rules, error, mistakes, lints }
 }
 
 fn mistake_entry(mistake: &Mistake) -> MistakeEntry<'_> {
