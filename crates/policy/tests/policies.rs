@@ -243,8 +243,10 @@ fn yaml_and_json_are_one_model() {
 
 #[test]
 fn ten_thousand_rules_are_read() {
-    let one =
-        |at: usize| format!("- {{name: r{at}, scope: user, path: \"/p{at}/*/x\", rate: 10/s, burst: 50}}\n");
+    let wild = |at: usize| if at.is_multiple_of(50) { "*/x" } else { "*" };
+    let one = |at: usize| {
+        format!("- {{name: r{at}, scope: user, path: \"/p{at}/{}\", rate: 10/s, burst: 50}}\n", wild(at))
+    };
     let text: String = (0..10_000).map(one).collect();
     assert_eq!(Policy::parse("many.yaml", &text).unwrap().rules.len(), 10_000);
 }

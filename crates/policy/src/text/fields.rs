@@ -52,9 +52,10 @@ impl<'n, 't> Fields<'n, 't> {
         for entry in inner.entries {
             let name = entry.key.text.as_ref();
             if !known.contains(&name) {
-                let cure = match super::rule::FIELDS.contains(&name) {
-                    true => format!("move `{name}` out of `{owner}`, to the rule itself"),
-                    false => cure_of(name, known),
+                let cure = if super::rule::FIELDS.contains(&name) {
+                    format!("move `{name}` out of `{owner}`, to the rule itself")
+                } else {
+                    cure_of(name, known)
                 };
                 self.asked_for.push_str(&cure);
                 found.add(entry.key.place, format!("`{owner}` has no field `{}`", cut(name)), cure);

@@ -196,7 +196,7 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
                 return None;
             }
             _ if segment.starts_with('{') && segment.ends_with('}') && segment.len() > 2 => {
-                pattern.push_str("/[^/]+")
+                pattern.push_str("/[^/]+");
             }
             _ if segment.contains(['{', '}']) => {
                 found.add(
@@ -224,13 +224,12 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
     }
     let literal =
         segments.iter().take_while(|segment| !is_wild(segment)).map(|segment| (*segment).into()).collect();
-    match RegexBuilder::new(&pattern).size_limit(GLOB_BYTES_MAX).dfa_size_limit(GLOB_BYTES_MAX).build() {
-        Ok(regex) => Some(PathPattern::Glob { text: text.into(), regex, literal }),
-        Err(_) => {
-            found.add(node.place, "the path's wildcards are too many to compile", "use fewer of them");
-            None
-        }
-    }
+    let built = RegexBuilder::new(&pattern).size_limit(GLOB_BYTES_MAX).dfa_size_limit(GLOB_BYTES_MAX).build();
+    let Ok(regex) = built else {
+        found.add(node.place, "the path's wildcards are too many to compile", "use fewer of them");
+        return None;
+    };
+    Some(PathPattern::Glob { text: text.into(), regex, literal })
 }
 
 #[cfg(test)]
@@ -242,7 +241,7 @@ mod tests {
         let node =
             Node { place: Place { start: 0, end: 0, line: 1 }, kind: Kind::Plain(text.to_owned().into()) };
         match read(&node, Strictness::default(), &mut Found::default())? {
-            Condition::Path(test) => Some(test.pattern),
+            Condition::Path(path) => Some(path.pattern),
             _ => None,
         }
     }
