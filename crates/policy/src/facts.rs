@@ -52,6 +52,12 @@ pub trait Headers {
 
     /// Every value of the field that is text, in order.
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str));
+
+    /// Every value of the field, in order, as the bytes that were sent. Implement it where values may be other than text:
+    /// unless it is, those are left out, and the client address is looked for no further than the peer.
+    fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
+        self.each_value(name, &mut |value| visit(value.as_bytes()));
+    }
 }
 
 /// No header fields.
@@ -69,7 +75,7 @@ impl Headers for NoHeaders {
 }
 
 /// Names and values, as tests, tools and JSON have them. Names in any case.
-impl Headers for [(String, String)] {
+impl Headers for Vec<(String, String)> {
     fn get(&self, name: &str) -> Option<&str> {
         let mut found = self.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
         let only = found.next().map(|(_, value)| value.as_str());
@@ -77,7 +83,9 @@ impl Headers for [(String, String)] {
     }
 
     fn each_name(&self, visit: &mut dyn FnMut(&str)) {
-        self.iter().for_each(|(field, _)| visit(field));
+        for (field, _) in self {
+            visit(field);
+        }
     }
 
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {

@@ -11,6 +11,8 @@ pub struct Hit<'h> {
     pub key: &'h [u8],
     /// What the request costs. Never zero.
     pub cost: Cost,
+    /// The request named a cost of its own that was of no use, so this is the default.
+    pub cost_was_unusable: bool,
     /// Whether the rule denies this client, or only watches it.
     pub is_enforced: bool,
 }

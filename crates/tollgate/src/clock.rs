@@ -78,6 +78,15 @@ impl Clock {
         }
     }
 
+    /// The time since 1970 by the wall clock; by a manual clock, its own.
+    #[cfg(feature = "policy")]
+    pub(crate) fn wall_time(&self) -> Duration {
+        Duration::from_nanos(match self.0 {
+            Source::Manual(_) => self.now().as_nanos(),
+            _ => wall_nanos(),
+        })
+    }
+
     /// Sets a manual clock, forwards or back. The machine's clock cannot be set: there it does nothing.
     pub fn set(&self, now: Moment) {
         if let Source::Manual(cell) = &self.0 {
@@ -133,7 +142,7 @@ impl Monotonic {
     }
 }
 
-/// Nanoseconds since 1970 by the wall clock; only for carrying a table over a restart. 0 before 1970.
+/// Nanoseconds since 1970 by the wall clock: for carrying a table over a restart, and for what expires on a date. 0 before 1970.
 #[expect(clippy::disallowed_methods, reason = "this file is where the clock is read")]
 pub(crate) fn wall_nanos() -> u64 {
     let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

@@ -166,12 +166,16 @@
 //! It does not share buckets between processes; a rule once declared stays. Time spent suspended does not count as time.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+#[cfg(feature = "policy")]
+mod answer;
 mod builder;
 mod clock;
 mod expiring;
 mod guard;
 mod hierarchy;
 mod identity;
+#[cfg(feature = "jwt")]
+pub mod jwt;
 mod key;
 mod keyed_hash;
 mod limiter;
@@ -179,6 +183,8 @@ mod live_bucket;
 mod memory;
 mod once;
 mod operations;
+#[cfg(feature = "policy")]
+mod policy_limiter;
 mod priority;
 mod reservation;
 mod reservation_id;
@@ -197,6 +203,10 @@ mod waiting;
 #[cfg(loom)]
 pub mod proof;
 
+#[cfg(feature = "policy")]
+pub use answer::{
+    Answer, Answering, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
+};
 pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use clock::{CLOCK_ERROR_MAX, Clock};
 pub use guard::{Guard, Left};
@@ -208,6 +218,8 @@ pub use memory::Crowding;
 pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
+#[cfg(feature = "policy")]
+pub use policy_limiter::{Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
 pub use reservation_id::{ReservationId, ReservationIdError};
@@ -222,5 +234,7 @@ pub use tollgate_core::{
     FloatError, FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate,
     SlidingCounter, SlidingLog, Span, Tokens, Window, WindowError,
 };
+#[cfg(feature = "policy")]
+pub use tollgate_policy as policy;
 pub use verdict::{Cause, CheckError, Verdict};
 pub use waiting::{Acquire, AcquireError, Acquired, LATENESS_MAX, WAITERS_DEFAULT, WAITERS_MAX};

@@ -1,16 +1,19 @@
 //! The limiter: rules over one bounded table and one clock.
 
 use std::path::Path;
+#[cfg(feature = "policy")]
+use std::time::Duration;
 
-use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Moment};
+use tollgate_core::{Algorithm, BucketSet, CHARGES_MAX, Cost, Moment, Span};
 
 use crate::builder::LimiterBuilder;
+use crate::memory::refusal::Refusal;
 use crate::memory::store::When;
 use crate::memory::wish::{LastLevel, Wish};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
 use crate::snapshot_file::{self, SnapshotError};
-use crate::{CheckError, Key, Stats, Verdict};
+use crate::{Cause, CheckError, Key, Stats, Verdict};
 
 /// Buckets that are fetched together before the first of them is decided.
 const BATCH: usize = 16;
@@ -84,6 +87,19 @@ impl Limiter {
         Rule::declare(&self.default.shared, name, breadth, "", limit.into())
     }
 
+    /// [`Limiter::shared_rule`] that leaves the limit of a rule that exists as it is, to be set later.
+    #[cfg(feature = "policy")]
+    pub(crate) fn rule_for_later(
+        &self,
+        name: &str,
+        limit: Algorithm,
+        breadth: Breadth,
+    ) -> Result<Rule, RuleError> {
+        let shared = &self.default.shared;
+        let id = shared.declare_for_later(name, breadth, limit)?;
+        Ok(Rule::handle(std::sync::Arc::clone(shared), name, breadth, id))
+    }
+
     /// Decides many checks that have nothing to do with one another: faster than one by one, since their buckets are fetched
     /// together and the clock is read once for every sixteen. `verdicts` is cleared and holds one verdict for each charge.
     pub fn check_each(&self, charges: &[Charge], verdicts: &mut Vec<Verdict>) {
@@ -108,6 +124,36 @@ impl Limiter {
         self.decide_all(charges, || When::Given(now))
     }
 
+    /// What [`Limiter::check_all`] would be told. Charges nothing. Places may be asked about, too.
+    pub fn peek_all(&self, charges: &[Charge]) -> Verdict {
+        let wishes = match self.accept_all(charges) {
+            Ok(wishes) => wishes,
+            Err(error) => return Verdict::Invalid(error),
+        };
+        let Shared { store, clock, .. } = self.shared();
+        let (when, mut refusal) = (When::Read(clock.now(), clock), Refusal::none());
+        let mut delay = Span::ZERO;
+        for (index, (wish, _)) in wishes.clone().enumerate() {
+            let mut ask = wish.ask(&store.meters);
+            let others =
+                wishes.clone().enumerate().filter(|(at, (other, _))| *at != index && other.id == wish.id);
+            ask.demand.cost = others.fold(ask.demand.cost, |cost, (_, (other, _))| cost.plus(other.cost));
+            match store.peek(&ask, when) {
+                Verdict::Admit { remaining, delay: mine } => {
+                    refusal.left = refusal.left.min(remaining);
+                    delay = delay.max(mine);
+                }
+                Verdict::Deny { wait, remaining, cause, .. } => {
+                    refusal.add(BucketSet::of(index), wait, remaining);
+                    refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
+                }
+                Verdict::Never { .. } => refusal.never.insert(index),
+                invalid @ Verdict::Invalid(_) => return invalid,
+            }
+        }
+        refusal.verdict().unwrap_or(Verdict::Admit { remaining: refusal.left, delay })
+    }
+
     /// What time it is by this limiter's clock.
     pub fn now(&self) -> Moment {
         self.shared().clock.now()
@@ -123,6 +169,12 @@ impl Limiter {
     /// What the table has been through.
     pub fn stats(&self) -> Stats {
         Stats::of(self.shared())
+    }
+
+    /// The time since 1970 by the wall clock; by a manual clock, its own.
+    #[cfg(feature = "policy")]
+    pub(crate) fn wall_time(&self) -> Duration {
+        self.shared().clock.wall_time()
     }
 
     fn shared(&self) -> &Shared {

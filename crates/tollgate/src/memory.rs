@@ -12,7 +12,7 @@ mod limit_id;
 pub(crate) mod logs;
 pub(crate) mod meters;
 pub(crate) mod receipt;
-mod refusal;
+pub(crate) mod refusal;
 pub(crate) mod slot;
 pub(crate) mod store;
 mod survey;

@@ -1,10 +1,16 @@
 //! What an operator or a program does to one bucket besides checking it: refund, grant, reset, look.
 
+#[cfg(feature = "policy")]
+use tollgate_core::Span;
 use tollgate_core::{Cost, Tokens};
 
+#[cfg(feature = "policy")]
+use crate::Verdict;
 use crate::memory::adjust::Adjusted;
 use crate::memory::meters::MeterSource;
 use crate::memory::store::When;
+#[cfg(feature = "policy")]
+use crate::rule::Charge;
 use crate::rule::Rule;
 use crate::shared::Shared;
 use crate::{CheckError, Key, Limiter};
@@ -76,6 +82,42 @@ impl Rule {
 
     fn when(&self) -> When<'_> {
         When::Read(self.shared.clock.now(), &self.shared.clock)
+    }
+}
+
+#[cfg(feature = "policy")]
+impl Limiter {
+    /// Gives back what an admitted charge took, as [`Rule::refund`] does.
+    pub(crate) fn refund_charge(&self, charge: &Charge) {
+        let (Ok(wish), shared) = (charge.wish, &self.default.shared) else { return };
+        let (ask, amount) = (wish.ask(&shared.store.meters), Tokens::from(wish.cost));
+        if shared.store.meters.ruler(ask.limit).is_queue() {
+            return;
+        }
+        shared.waiting.while_giving(ask.id, |_| shared.store.give(&ask, amount, self.default.when()));
+    }
+
+    /// What the bucket of a charge holds.
+    pub(crate) fn balance_of(&self, charge: &Charge) -> Tokens {
+        self.peek_cost(charge, |_| Cost::micros(0))
+            .and_then(|verdict| verdict.remaining())
+            .unwrap_or(Tokens::ZERO)
+    }
+
+    /// When the bucket of a charge will be full if nobody spends.
+    pub(crate) fn time_to_full(&self, charge: &Charge) -> Span {
+        match self.peek_cost(charge, |full| Cost::micros(full.as_micros())) {
+            Some(Verdict::Deny { wait, .. }) => wait,
+            _ => Span::ZERO,
+        }
+    }
+
+    /// What the bucket of a charge would say to a cost, given what it holds when it is full.
+    fn peek_cost(&self, charge: &Charge, cost: impl FnOnce(Tokens) -> Cost) -> Option<Verdict> {
+        let (wish, shared) = (charge.wish.ok()?, &self.default.shared);
+        let mut ask = wish.ask(&shared.store.meters);
+        ask.demand.cost = cost(shared.store.meters.ruler(ask.limit).full());
+        Some(shared.store.peek(&ask, self.default.when()))
     }
 }
 

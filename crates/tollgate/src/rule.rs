@@ -50,6 +50,19 @@ pub struct Charge {
     pub(crate) limiter: u64,
 }
 
+#[cfg(feature = "policy")]
+impl Charge {
+    /// What it asks for; nothing if it is at fault.
+    pub(crate) fn cost(&self) -> Cost {
+        self.wish.as_ref().map_or(Cost::micros(0), |wish| wish.cost)
+    }
+
+    /// A number that is the same for the same key of the same rule.
+    pub(crate) fn identity(&self) -> u64 {
+        self.wish.as_ref().map_or(0, |wish| wish.id.fingerprint)
+    }
+}
+
 impl Rule {
     pub(crate) fn declare(
         shared: &Arc<Shared>,

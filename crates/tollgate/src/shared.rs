@@ -96,6 +96,25 @@ impl Shared {
         self.change(id, limit, || self.clock.now()).map(|()| id)
     }
 
+    /// The limit of the rule called `rule`, which is made if it is new; if it is not, it stays as it is, but could be set to
+    /// `limit`.
+    #[cfg(feature = "policy")]
+    pub(crate) fn declare_for_later(
+        &self,
+        rule: &str,
+        breadth: Breadth,
+        limit: Algorithm,
+    ) -> Result<LimitId, RuleError> {
+        let mut book = self.book();
+        let (id, is_new) = book.enter(rule, breadth, "")?;
+        if is_new {
+            self.install(id, id, limit);
+        } else if self.store.meters.cell(id).read().change(limit, self.clock.now()).is_none() {
+            return Err(self.conflict(id, limit));
+        }
+        Ok(id)
+    }
+
     /// Changes a limit from the moment that `clock` gives.
     pub(crate) fn change(
         &self,

@@ -1,0 +1,136 @@
+//! The value of a header field, put together on the stack.
+//!
+//! Whatever is written, it holds printable ASCII alone: any other character becomes a question mark, so no value can end its
+//! field early.
+
+use std::fmt;
+
+use crate::NAME_BYTES_MAX;
+
+/// What fits without the heap: any one rule's name, every character of it escaped, with its figures.
+const STACK_BYTES: usize = 320;
+
+/// A value that is being written.
+pub(super) struct Line {
+    stack: [u8; STACK_BYTES],
+    used: usize,
+    /// All of it, once it is longer than the stack has room for.
+    heap: String,
+}
+
+impl Line {
+    pub(super) const fn new() -> Line {
+        Line { stack: [0; STACK_BYTES], used: 0, heap: String::new() }
+    }
+
+    /// A string of RFC 9651, of at most [`NAME_BYTES_MAX`] characters: in quotes, with quotes and backslashes escaped.
+    pub(super) fn quoted(&mut self, text: &str) -> &mut Line {
+        self.push('"');
+        if text.len() <= NAME_BYTES_MAX && text.bytes().all(|byte| !matches!(byte, b'"' | b'\\')) {
+            self.literal(text);
+        } else {
+            for c in text.chars().take(NAME_BYTES_MAX) {
+                if matches!(c, '"' | '\\') {
+                    self.push('\\');
+                }
+                self.push(c);
+            }
+        }
+        self.push('"');
+        self
+    }
+
+    /// Plain text of at most `chars_max` characters, without space around it.
+    pub(super) fn text(&mut self, text: &str, chars_max: usize) -> &mut Line {
+        let text = text.trim();
+        let end = text.char_indices().nth(chars_max).map_or(text.len(), |(end, _)| end);
+        self.literal(text[..end].trim_end())
+    }
+
+    pub(super) fn literal(&mut self, text: &str) -> &mut Line {
+        let room = self.stack.get_mut(self.used..self.used + text.len()).filter(|_| self.heap.is_empty());
+        match room {
+            Some(room) if text.bytes().all(is_printable) => {
+                room.copy_from_slice(text.as_bytes());
+                self.used += text.len();
+            }
+            _ => {
+                for c in text.chars() {
+                    self.push(c);
+                }
+            }
+        }
+        self
+    }
+
+    pub(super) fn number(&mut self, number: u64) -> &mut Line {
+        // Writing to a line does not fail.
+        let _ = fmt::Write::write_fmt(self, format_args!("{number}"));
+        self
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        if self.heap.is_empty() {
+            // All of it is ASCII.
+            std::str::from_utf8(&self.stack[..self.used]).unwrap_or_default()
+        } else {
+            &self.heap
+        }
+    }
+
+    fn push(&mut self, c: char) {
+        let byte = u8::try_from(c).ok().filter(|byte| is_printable(*byte)).unwrap_or(b'?');
+        match self.stack.get_mut(self.used) {
+            Some(room) if self.heap.is_empty() => {
+                *room = byte;
+                self.used += 1;
+            }
+            _ => {
+                if self.heap.is_empty() {
+                    self.heap = self.as_str().to_owned();
+                }
+                self.heap.push(char::from(byte));
+            }
+        }
+    }
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.literal(text);
+        Ok(())
+    }
+}
+
+const fn is_printable(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_as_structured_strings() {
+        assert_eq!(Line::new().quoted(r#"a "b" \c"#).as_str(), r#""a \"b\" \\c""#);
+        assert_eq!(Line::new().quoted("a\r\nSet-Cookie: b\u{7f}é").as_str(), "\"a??Set-Cookie: b??\"");
+        assert_eq!(Line::new().quoted(&"n".repeat(1_000)).as_str().len(), NAME_BYTES_MAX + 2);
+    }
+
+    #[test]
+    fn text_has_a_maximum_and_no_space_around_it() {
+        assert_eq!(Line::new().text("  two words \n", 100).as_str(), "two words");
+        assert_eq!(Line::new().text("two words", 4).as_str(), "two");
+        assert_eq!(Line::new().text("größer\0", 100).as_str(), "gr??er?");
+    }
+
+    #[test]
+    fn a_line_longer_than_the_stack_is_whole() {
+        let numbers: Vec<String> = (0..1_000).map(|number| number.to_string()).collect();
+        let mut line = Line::new();
+        for (index, number) in numbers.iter().enumerate() {
+            line.literal(if index == 0 { "" } else { "," }).literal(number);
+        }
+        assert_eq!(line.as_str(), numbers.join(","));
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a policy refuses a request whatever its buckets hold.
+
+use std::fmt;
+
+use tollgate_core::CHARGES_MAX;
+
+/// Why a policy refuses a request whatever its buckets hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refused {
+    /// A rule blocks it.
+    Blocked {
+        /// Position of the rule in the policy.
+        rule: usize,
+    },
+    /// It lacks a part of the key of a rule that denies such requests.
+    KeyMissing {
+        /// Position of the rule in the policy.
+        rule: usize,
+    },
+    /// A kill switch is on.
+    Killed {
+        /// Its position in the policy.
+        switch: usize,
+    },
+    /// More than [`CHARGES_MAX`] rules apply to it: some would not be enforced.
+    TooManyRules,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Blocked { .. } => f.write_str("a rule of the policy blocks it"),
+            Refused::KeyMissing { .. } => {
+                f.write_str("it lacks what a rule of the policy tells clients apart by")
+            }
+            Refused::Killed { .. } => f.write_str("a kill switch is on"),
+            Refused::TooManyRules => {
+                write!(f, "more than {CHARGES_MAX} rules of the policy apply to it; narrow their `match`")
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A policy and the buckets of its rules: what one check works with. Swapped whole.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::Algorithm;
+use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
+
+use super::error::PolicyError;
+use crate::{Breadth, Charge, Limiter, Rule, RuleError};
+
+/// How often the buckets of one rule may be started anew in the life of a limiter, because its limit became another kind of limit.
+const GENERATIONS_MAX: u32 = 1_000;
+
+/// A compiled policy with a handle on the buckets of each of its rules.
+#[derive(Debug)]
+pub(super) struct Ruleset {
+    pub(super) book: RuleBook,
+    /// In the policy's order.
+    rules: Vec<Buckets>,
+    /// Whether any kill switch expires, so that the wall clock matters.
+    pub(super) needs_wall_clock: bool,
+}
+
+/// The buckets of one rule.
+#[derive(Debug)]
+struct Buckets {
+    /// `None` of rules that charge nothing.
+    enforced: Option<Rule>,
+    /// Its own buckets, of clients for which it is a shadow; `None` if there are none.
+    shadow: Option<Rule>,
+    takes_places: bool,
+    /// Its charge is an estimate until the response is there.
+    settles: bool,
+    counts: RuleCounts,
+}
+
+/// What one rule has done since it came into force.
+#[derive(Debug, Default)]
+pub(super) struct RuleCounts {
+    denied: AtomicU64,
+    shadow_denied: AtomicU64,
+    unusable_costs: AtomicU64,
+}
+
+/// What one rule of a policy has done since that policy came into force.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RuleStats {
+    /// Checks that it denied.
+    pub denied: u64,
+    /// Checks that it would have denied, had it been enforced.
+    pub shadow_denied: u64,
+    /// Requests whose own cost was of no use, so that the default was charged.
+    pub unusable_costs: u64,
+}
+
+impl Ruleset {
+    /// The buckets of every rule of the policy: those that a rule of the same name has had before, if they mean something under
+    /// this one's limit, or new ones. Limits are as they were until [`Ruleset::put_in_force`].
+    pub(super) fn declare(limiter: &Limiter, policy: Policy) -> Result<Ruleset, PolicyError> {
+        let rules = policy.rules.iter().map(|rule| Buckets::declare(limiter, &policy, rule));
+        let rules = rules.collect::<Result<_, _>>()?;
+        let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
+        Ok(Ruleset { book: RuleBook::new(policy), rules, needs_wall_clock })
+    }
+
+    /// Sets the limits that the policy says. Balances carry over.
+    pub(super) fn put_in_force(&self) -> Result<(), PolicyError> {
+        for (buckets, rule) in self.rules.iter().zip(&self.policy().rules) {
+            let Action::Limit(algorithm) = rule.action else { continue };
+            for handle in [&buckets.enforced, &buckets.shadow].into_iter().flatten() {
+                handle.set_limit(algorithm).map_err(|error| PolicyError::rule(rule, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn policy(&self) -> &Policy {
+        self.book.policy()
+    }
+
+    /// What a hit charges, and whether it is enforced.
+    #[inline]
+    pub(super) fn charge(&self, hit: &Hit<'_>) -> Option<Charge> {
+        let buckets = self.rules.get(hit.rule)?;
+        let rule = if hit.is_enforced { &buckets.enforced } else { &buckets.shadow };
+        if hit.cost_was_unusable {
+            buckets.counts.unusable_costs.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(rule.as_ref()?.charge_n(hit.key, hit.cost))
+    }
+
+    /// Whether a rule takes places, which must be given back.
+    pub(super) fn takes_places(&self, rule: usize) -> bool {
+        self.rules.get(rule).is_some_and(|buckets| buckets.takes_places)
+    }
+
+    /// Whether the charge of a rule is an estimate.
+    pub(super) fn settles(&self, rule: usize) -> bool {
+        self.rules.get(rule).is_some_and(|buckets| buckets.settles)
+    }
+
+    pub(super) fn note_denied(&self, rule: usize) {
+        if let Some(buckets) = self.rules.get(rule) {
+            buckets.counts.denied.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn note_shadow_denied(&self, rule: usize) {
+        if let Some(buckets) = self.rules.get(rule) {
+            buckets.counts.shadow_denied.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn stats(&self, rule: usize) -> RuleStats {
+        let Some(Buckets { counts, .. }) = self.rules.get(rule) else { return RuleStats::default() };
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        RuleStats {
+            denied: read(&counts.denied),
+            shadow_denied: read(&counts.shadow_denied),
+            unusable_costs: read(&counts.unusable_costs),
+        }
+    }
+}
+
+impl Buckets {
+    fn declare(limiter: &Limiter, policy: &Policy, rule: &PolicyRule) -> Result<Buckets, PolicyError> {
+        let counts = RuleCounts::default();
+        let mode = rule.mode.min(policy.mode);
+        let Action::Limit(algorithm) = rule.action else {
+            return Ok(Buckets { enforced: None, shadow: None, takes_places: false, settles: false, counts });
+        };
+        let takes_places = matches!(algorithm, Algorithm::Concurrency(_));
+        let declare = |kind| handle(limiter, kind, rule, algorithm);
+        // A rule that takes places cannot watch: nobody would give the places back.
+        let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
+        Ok(Buckets {
+            enforced: (mode == Mode::Enforce).then(|| declare("")).transpose()?,
+            shadow: (watches && !takes_places).then(|| declare("shadow ")).transpose()?,
+            takes_places,
+            settles: rule.settle_header.is_some(),
+            counts,
+        })
+    }
+}
+
+/// A handle on the buckets of a rule. Where those that it has had mean nothing under the new limit (another algorithm, another
+/// length of a sliding window), the next generation of them.
+fn handle(
+    limiter: &Limiter,
+    kind: &str,
+    rule: &PolicyRule,
+    algorithm: Algorithm,
+) -> Result<Rule, PolicyError> {
+    let breadth = breadth_of(rule);
+    let mut generation = 0;
+    loop {
+        let name = format!("{kind}{} {generation}", rule.name);
+        match limiter.rule_for_later(&name, algorithm, breadth) {
+            Err(RuleError::AlgorithmConflict { .. } | RuleError::BreadthConflict { .. })
+                if generation < GENERATIONS_MAX =>
+            {
+                generation += 1;
+            }
+            declared => return declared.map_err(|error| PolicyError::rule(rule, error)),
+        }
+    }
+}
+
+/// How many clients share one bucket of a rule, by what its keys tell apart.
+fn breadth_of(rule: &PolicyRule) -> Breadth {
+    let narrow = |source: &KeySource| match source {
+        KeySource::Address
+        | KeySource::User
+        | KeySource::Header(_)
+        | KeySource::Query(_)
+        | KeySource::Cookie(_)
+        | KeySource::Claim(_) => Breadth::Client,
+        KeySource::Constant(_) => Breadth::Everyone,
+        _ => Breadth::Group,
+    };
+    rule.keys.iter().map(narrow).min().unwrap_or(Breadth::Everyone)
+}

@@ -1,0 +1,113 @@
+//! What a decision is told to its client: where it stands with each rule, read from the buckets when it is asked for.
+
+use std::time::Duration;
+
+use arrayvec::ArrayVec;
+use tollgate_core::{Algorithm, CHARGES_MAX, Span, Tokens};
+use tollgate_policy::{Action, KillSwitch, Policy, Rule as PolicyRule};
+
+use super::PolicyLimiter;
+use super::decision::Decision;
+use super::refused::Refused;
+use crate::{Answering, Charge, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation};
+
+impl PolicyLimiter {
+    /// What the bucket of each enforced rule that was asked holds now, in the order of [`Decision::rules`].
+    pub fn balances<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Tokens> + 'd {
+        decision.charges.iter().map(|charge| self.inner.limiter.balance_of(charge))
+    }
+
+    /// Where the client stands now with each enforced rule that was asked, in the order of [`Decision::rules`].
+    pub fn standings<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Standing<'d>> + 'd {
+        let now = self.inner.limiter.wall_time();
+        let asked = decision.rules().zip(&decision.charges);
+        asked.filter_map(move |(rule, charge)| standing(&self.inner.limiter, rule, charge, now))
+    }
+
+    /// Shows `tell` what to tell the client, by the policy's settings: status, header fields, body. An admission allocates
+    /// nothing.
+    pub fn answer<T>(&self, decision: &Decision, tell: impl FnOnce(Answering<'_>) -> T) -> T {
+        let limiter = &self.inner.limiter;
+        let now = limiter.wall_time();
+        let mut violations = ArrayVec::<Violation<'_>, CHARGES_MAX>::new();
+        let outcome = match (decision.refused, decision.verdict) {
+            (Some(refused), _) => Outcome::Refused(refusal(decision.policy(), refused, now)),
+            (None, Some(Verdict::Deny { wait, cause, .. })) => {
+                violations.extend(violated(limiter, decision, now));
+                Outcome::Denied { wait, cause, violated: &violations }
+            }
+            (None, Some(Verdict::Never { .. })) => {
+                violations.extend(violated(limiter, decision, now));
+                Outcome::Never { violated: &violations }
+            }
+            (None, _) => Outcome::Admitted { tightest: Standing::tightest(self.standings(decision)) },
+        };
+        let client = decision.identity().to_le_bytes();
+        tell(Answering::new(&decision.policy().answers, outcome, &client, now))
+    }
+}
+
+/// Where the client stands with one rule.
+fn standing<'d>(
+    limiter: &Limiter,
+    rule: &'d PolicyRule,
+    charge: &Charge,
+    now: Duration,
+) -> Option<Standing<'d>> {
+    let Action::Limit(algorithm) = rule.action else { return None };
+    let standing = Standing::new(&rule.name, rule.scope.name(), &algorithm, limiter.balance_of(charge), now);
+    // What a sliding window holds does not say when it will be full.
+    let slides = matches!(algorithm, Algorithm::SlidingCounter(_) | Algorithm::SlidingLog(_));
+    Some(if slides { standing.full_again_in(limiter.time_to_full(charge)) } else { standing })
+}
+
+/// The rules that denied, and how long each of them alone would have the client wait.
+fn violated<'d>(
+    limiter: &'d Limiter,
+    decision: &'d Decision,
+    now: Duration,
+) -> impl Iterator<Item = Violation<'d>> {
+    let denied = decision.denied();
+    let asked = decision.rules().zip(&decision.charges).enumerate();
+    asked.filter(move |(at, _)| denied.contains(*at)).filter_map(move |(_, (rule, charge))| {
+        let wait = match limiter.peek_all(&[*charge]) {
+            Verdict::Deny { wait, .. } => wait,
+            _ => Span::ZERO,
+        };
+        let standing = standing(limiter, rule, charge, now)?;
+        Some(Violation { standing, wait, reason: rule.reason.as_deref(), message: rule.message.as_deref() })
+    })
+}
+
+/// What a client is told that was refused without asking a bucket.
+fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Refusal<'_> {
+    let by_rule = |kind, rule: usize| {
+        let rule = policy.rules.get(rule);
+        Refusal {
+            kind,
+            by: rule.map_or("", |rule| &rule.name),
+            reason: rule.and_then(|rule| rule.reason.as_deref()),
+            message: rule.and_then(|rule| rule.message.as_deref()),
+            expires_in_s: None,
+        }
+    };
+    match refused {
+        Refused::Blocked { rule } => by_rule(RefusalKind::Blocked, rule),
+        Refused::KeyMissing { rule } => by_rule(RefusalKind::KeyMissing, rule),
+        Refused::Killed { switch } => {
+            let switch: Option<&KillSwitch> = policy.kill_switches.get(switch);
+            let until = switch.and_then(|switch| switch.until_unix_s);
+            Refusal {
+                kind: RefusalKind::KillSwitch,
+                by: switch.map_or("", |switch| &switch.name),
+                reason: None,
+                message: switch.map(|switch| &*switch.reason),
+                expires_in_s: until.map(|until| until.saturating_sub(now.as_secs()).max(1)),
+            }
+        }
+        Refused::TooManyRules => {
+            let kind = RefusalKind::TooManyRules;
+            Refusal { kind, by: &policy.name, reason: None, message: None, expires_in_s: None }
+        }
+    }
+}

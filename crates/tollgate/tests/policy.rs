@@ -1,0 +1,12 @@
+//! A limiter with a policy: what each documented rule shape does to requests, and what a swap leaves alone.
+
+#[path = "policy/modes.rs"]
+mod modes;
+#[path = "policy/settling.rs"]
+mod settling;
+#[path = "policy/swapping.rs"]
+mod swapping;
+#[path = "policy/tiers.rs"]
+mod tiers;
+#[path = "policy/world.rs"]
+mod world;
