@@ -121,7 +121,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         settle_header,
         reason,
         message,
-        line: head.line,
+        line: node.place.line,
     };
     Some(TypedRule { rule, is_named: name_node.is_some(), head })
 }
