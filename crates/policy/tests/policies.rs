@@ -23,7 +23,7 @@ fn rule<'p>(policy: &'p Policy, name: &str) -> &'p Rule {
 }
 
 fn bucket(rate: Rate, burst: u64) -> Action {
-    Action::Limit(Algorithm::TokenBucket(Limit::new(rate, Burst::tokens(burst)).unwrap()))
+    Action::Limit(Algorithm::TokenBucket(Limit::new(rate, Burst::tokens(burst)).expect("a limit")))
 }
 
 fn per_second(tokens: u64, burst: u64) -> Action {
