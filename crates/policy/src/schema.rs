@@ -56,7 +56,7 @@ fn text(description: &str) -> Value {
 }
 
 /// A mapping of these fields and no others.
-fn mapping(description: &str, required: &[&str], fields: Value) -> Value {
+fn mapping(description: &str, required: &[&str], fields: &Value) -> Value {
     json!({"type": "object", "description": description, "required": required, "additionalProperties": false, "properties": fields})
 }
 
@@ -83,7 +83,7 @@ fn policy() -> Value {
         "client_address": of("client_address"),
         "jwt": of("jwt")
     });
-    mapping("A policy.", &["rules"], fields)
+    mapping("A policy.", &["rules"], &fields)
 }
 
 fn rules() -> Value {
@@ -105,7 +105,7 @@ fn group() -> Value {
         "combine": words(&["first", "all"], "`first`: only the first rule that matches applies (tiers). `all`: every one does."),
         "rules": {"type": "array", "minItems": 1, "items": of("rule")}
     });
-    mapping("Rules that belong together.", &["group", "combine", "rules"], fields)
+    mapping("Rules that belong together.", &["group", "combine", "rules"], &fields)
 }
 
 fn rule() -> Value {
@@ -134,5 +134,5 @@ fn rule() -> Value {
         "message": text("What people are told when it denies.")
     });
     let fields = joined(joined(fields, conditions::short_forms()), limits::fields());
-    mapping("A rule: whom it limits, to what, and when.", &[], fields)
+    mapping("A rule: whom it limits, to what, and when.", &[], &fields)
 }

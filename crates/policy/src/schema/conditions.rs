@@ -74,7 +74,7 @@ fn test() -> Value {
     let spelt_out = mapping(
         "A regex, networks, or whether it is there.",
         &[],
-        json!({
+        &json!({
             "regex": {"type": "string", "minLength": 1, "description": "It matches, anywhere unless anchored."},
             "cidr": told("networks", "It is an address in one of these networks."),
             "present": {"type": "boolean", "description": "It is there."}
@@ -89,7 +89,7 @@ fn path() -> Value {
     let spelt_out = mapping(
         "One kind of pattern.",
         &[],
-        json!({"exact": texts, "prefix": texts, "glob": texts, "template": texts}),
+        &json!({"exact": texts, "prefix": texts, "glob": texts, "template": texts}),
     );
     let one = json!({"anyOf": [plain, spelt_out]});
     one_or_more(&one, 1)

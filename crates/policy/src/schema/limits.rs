@@ -37,7 +37,7 @@ pub(super) fn fields() -> Value {
 pub(super) fn definitions() -> Vec<(&'static str, Value)> {
     let status = json!({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"enum": ["2xx", "3xx", "4xx", "5xx"]}]});
     vec![
-        ("limit", mapping("The figures of the algorithm.", &[], fields())),
+        ("limit", mapping("The figures of the algorithm.", &[], &fields())),
         ("amount", json!({"type": "number", "exclusiveMinimum": 0})),
         (
             "rate",

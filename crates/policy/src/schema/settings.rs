@@ -21,7 +21,7 @@ fn kill_switch() -> Value {
         "reason": text("Why, for those who are refused."),
         "until": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "minimum": 0}], "description": "`2026-12-24T18:00:00Z`, or seconds since 1970."}
     });
-    mapping("Refuses what it governs.", &["name", "reason"], joined(fields, short_forms()))
+    mapping("Refuses what it governs.", &["name", "reason"], &joined(fields, short_forms()))
 }
 
 fn answers() -> Value {
@@ -32,7 +32,7 @@ fn answers() -> Value {
         "jitter_percent": told("percent", "By up to so much waits are lengthened."),
         "reason_header": text("The header field that holds the reason of a denial.")
     });
-    mapping("How answers look.", &[], fields)
+    mapping("How answers look.", &[], &fields)
 }
 
 fn client_address() -> Value {
@@ -41,7 +41,7 @@ fn client_address() -> Value {
         "hops": {"type": "integer", "minimum": 1, "maximum": 32, "description": "Instead: so many proxies stand before us."},
         "header": text("The one header in which they name the client; `x-forwarded-for` unless told otherwise.")
     });
-    mapping("Whose word is taken for the client's address.", &[], fields)
+    mapping("Whose word is taken for the client's address.", &[], &fields)
 }
 
 fn jwt() -> Value {
@@ -54,7 +54,7 @@ fn jwt() -> Value {
         "plan_claim": text("The claim that names the plan; `plan` unless told otherwise."),
         "leeway": told("span", "By so much clocks may differ.")
     });
-    mapping("How tokens are verified.", &["keys"], fields)
+    mapping("How tokens are verified.", &["keys"], &fields)
 }
 
 fn jwt_key() -> Value {
@@ -66,5 +66,5 @@ fn jwt_key() -> Value {
         "jwks_file": text("The file that holds a key set."),
         "jwks_url": text("The address of a key set.")
     });
-    mapping("One key, or a set of them.", &[], fields)
+    mapping("One key, or a set of them.", &[], &fields)
 }
