@@ -39,6 +39,8 @@ pub struct Expected {
     pub rules: Option<Vec<Box<str>>>,
     /// The rules that deny, block or kill the last request, in any order, and no others.
     pub violated: Option<Vec<Box<str>>>,
+    /// The rules that only watch and would have denied the last request, in any order, and no others.
+    pub would_deny: Option<Vec<Box<str>>>,
     /// What the last request is told to wait.
     pub retry_after: Option<ExpectedWait>,
 }

@@ -12,6 +12,8 @@ pub(super) struct Came {
     pub(super) rules: Vec<String>,
     /// Of the last request: who did not admit it.
     pub(super) violated: Vec<String>,
+    /// Of the last request: the rules that only watch and would have denied it.
+    pub(super) would_deny: Vec<String>,
     /// Of the last request.
     pub(super) retry_after: Option<Span>,
 }
@@ -39,7 +41,8 @@ pub(super) fn differences(expected: &Expected, came: &Came) -> Vec<Difference> {
     });
     let rules = names("rules", expected.rules.as_deref(), &came.rules);
     let violated = names("violated", expected.violated.as_deref(), &came.violated);
-    [admitted, rules, violated, retry_after].into_iter().flatten().collect()
+    let would_deny = names("would_deny", expected.would_deny.as_deref(), &came.would_deny);
+    [admitted, rules, violated, would_deny, retry_after].into_iter().flatten().collect()
 }
 
 fn is_met(wait: ExpectedWait, came: &Came) -> bool {
@@ -66,6 +69,7 @@ mod tests {
             admitted: 10,
             rules: vec!["user".to_owned(), "global".to_owned()],
             violated: vec!["user".to_owned()],
+            would_deny: vec!["trial".to_owned()],
             retry_after: Some(Span::from_millis(100)),
         }
     }
@@ -83,6 +87,7 @@ mod tests {
             admitted: Some(11),
             rules: Some(vec!["user".into()]),
             violated: Some(Vec::new()),
+            would_deny: Some(Vec::new()),
             retry_after: Some(ExpectedWait { wait: Span::from_secs(2), precision: Span::from_secs(1) }),
         };
         let told: Vec<String> = differences(&expected, &came())
@@ -93,6 +98,7 @@ mod tests {
             "admitted 11 of 11 / 10 of 11",
             "rules user / global, user",
             "violated none / user",
+            "would_deny none / trial",
             "retry_after 2s / 100ms",
         ];
         assert_eq!(told, all);

@@ -56,9 +56,13 @@ fn came(step: &Step, limiter: &PolicyLimiter, takes_places: bool) -> Came {
     let mut at_work = Vec::new();
     let mut came = Came { requests: step.times, ..Came::default() };
     for number in 1..=step.times {
+        let before = (number == step.times).then(|| watched(limiter));
         let decision = limiter.check(&facts);
         came.admitted += u32::from(decision.is_admitted());
-        if number == step.times {
+        if let Some(before) = before {
+            let denied = watched(limiter).into_iter().zip(before).map(|(now, before)| now > before);
+            let denied = policy.rules.iter().zip(denied).filter(|(_, has_denied)| *has_denied);
+            came.would_deny = denied.map(|(rule, _)| rule.name.to_string()).collect();
             came.rules = decision.rules().map(|rule| rule.name.to_string()).collect();
             came.violated = violated(&decision);
             came.retry_after = decision.retry_after().map(Span::from);
@@ -68,6 +72,12 @@ fn came(step: &Step, limiter: &PolicyLimiter, takes_places: bool) -> Came {
         }
     }
     came
+}
+
+/// How often each rule would have denied, had it been enforced.
+fn watched(limiter: &PolicyLimiter) -> Vec<u64> {
+    let rules = 0..limiter.policy().rules.len();
+    rules.map(|rule| limiter.rule_stats(rule).shadow_denied).collect()
 }
 
 /// Who did not admit it: rules, or a kill switch.

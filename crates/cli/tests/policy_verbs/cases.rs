@@ -146,6 +146,24 @@ kill_switches:
 }
 
 #[test]
+fn a_rule_that_only_watches_can_be_tested_before_it_is_enforced() {
+    let policy = "
+- {name: now, scope: user, rate: 10/s, burst: 50}
+- {name: soon, scope: user, rate: 1/s, burst: 5, mode: shadow}
+";
+    let cases = "
+- name: nobody notices, and we know whom it would hit
+  request: {user: ann}
+  steps:
+    - {times: 5, expect: admit, rules: [now], would_deny: []}
+    - {expect: admit, violated: [], would_deny: [soon]}
+    - {at: 1s, expect: admit, would_deny: []}
+";
+    let folder = Folder::new("test_shadow").with("policy.yaml", policy).with("cases.yaml", cases);
+    printed(folder.run("test policy.yaml cases.yaml"));
+}
+
+#[test]
 fn a_name_cannot_steer_the_terminal() {
     let folder = folder("test_escape", "[{name: \"\\e[31mred\", steps: [{expect: admit}]}]");
     assert!(printed(folder.run("test policy.yaml cases.yaml")).starts_with("ok    \u{fffd}[31mred\n"));

@@ -1,4 +1,4 @@
-//! What must come of a step: `expect`, `rules`, `violated` and `retry_after`.
+//! What must come of a step: `expect`, `rules`, `violated`, `would_deny` and `retry_after`.
 
 use tollgate_core::Span;
 
@@ -20,6 +20,7 @@ pub(super) fn read(fields: &mut Fields<'_, '_>, times: u32, policy: &Policy, fou
         admitted,
         rules: fields.take("rules").map(|node| names(node, "rules", &rules, found)),
         violated: fields.take("violated").map(|node| names(node, "violated", &all, found)),
+        would_deny: fields.take("would_deny").map(|node| names(node, "would_deny", &rules, found)),
         retry_after: fields.take("retry_after").and_then(|node| wait(node, found)),
     }
 }

@@ -9,7 +9,8 @@ use crate::text::tree::Node;
 use crate::text::{decimal, span};
 use crate::{DescribedRequest, Policy, Step};
 
-const FIELDS: [&str; 7] = ["at", "request", "times", "expect", "rules", "violated", "retry_after"];
+const FIELDS: [&str; 8] =
+    ["at", "request", "times", "expect", "rules", "violated", "would_deny", "retry_after"];
 const TIMES_MAX: u64 = 1_000_000;
 
 /// A step; `before` is when the one before it was. Whatever is not said is as in the case.

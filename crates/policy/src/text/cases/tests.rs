@@ -152,6 +152,29 @@ fn steps_are_told_what_they_may_say() {
 }
 
 #[test]
+fn damaged_files_never_panic() {
+    let sound = "[{name: a, request: {ip: 192.0.2.7, headers: {A: [1, ü]}, claims: {x: [1]}}, steps: [{at: 1.5s, times: 3, \
+                 expect: {admitted: 2}, rules: [user], violated: [], would_deny: [user], retry_after: 333.334s}]}]";
+    assert_eq!(cases(sound).len(), 1);
+    let policy = policy();
+    let mut random = fastrand::Rng::with_seed(7);
+    for _ in 0..5_000 {
+        let mut bytes = sound.as_bytes().to_vec();
+        for _ in 0..random.usize(1..4) {
+            let at = random.usize(..bytes.len());
+            match random.u8(..3) {
+                0 => {
+                    bytes[at] = random.choice(b"{}[]:,-\"'#&*!|>%@ \n0.e/~a".iter().copied()).unwrap_or(b' ');
+                }
+                1 => drop(bytes.remove(at)),
+                _ => bytes.truncate(at.max(4)),
+            }
+        }
+        let _ = Case::parse_all("c.yaml", &String::from_utf8_lossy(&bytes), &policy);
+    }
+}
+
+#[test]
 fn requests_are_told_what_they_may_say() {
     let check = |request: &str, expected: &str| {
         let told = in_step(&format!("{{request: {request}, expect: admit}}"));
