@@ -69,5 +69,7 @@ pub use service::TollgateService;
 pub use stats::TurnstileStats;
 pub use warning::Warning;
 
+#[cfg(feature = "jwt")]
+pub use tollgate::jwt;
 pub use tollgate::policy::{Facts, Policy};
-pub use tollgate::{Limiter, PolicyLimiter, policy};
+pub use tollgate::{Burst, Clock, Cost, Limit, Limiter, PolicyLimiter, Rate, Span, policy};

@@ -41,10 +41,10 @@ impl Turnstile {
     pub(crate) fn check(&self, parts: &Parts, body: &SizeHint) -> Decision {
         let fields = HeaderFields(&parts.headers);
         let policy = self.limiter.policy();
-        let token = self.read_token(&policy, &fields);
+        let token = self.read_token(&policy, fields);
         let principal = parts.extensions.get::<Principal>();
         let mut facts = Facts {
-            address: self.client_address(&policy, parts, &fields),
+            address: self.client_address(&policy, parts, fields),
             headers: &fields,
             user: principal.and_then(|principal| principal.user.as_deref()).or(token.user.as_deref()),
             plan: principal.and_then(|principal| principal.plan.as_deref()).or(token.plan.as_deref()),
@@ -61,9 +61,9 @@ impl Turnstile {
     }
 
     /// The client's address by what the policy trusts (K3).
-    fn client_address(&self, policy: &Policy, parts: &Parts, fields: &HeaderFields<'_>) -> Option<IpAddr> {
+    fn client_address(&self, policy: &Policy, parts: &Parts, fields: HeaderFields<'_>) -> Option<IpAddr> {
         let (settings, peer) = (&policy.client_address, peer::of(&parts.extensions));
-        let found = client_address(settings, peer, fields);
+        let found = client_address(settings, peer, &fields);
         match peer {
             Some(peer) if found.ignored_forwarding_header => self.counts.untrusted_forwarding.add_and(|| {
                 let (field, line) = (settings.header.field_name().into(), trust_line(settings, peer));
@@ -76,7 +76,7 @@ impl Turnstile {
     }
 
     /// What the request's token says, if it counts (K4).
-    fn read_token(&self, policy: &Policy, fields: &HeaderFields<'_>) -> Token {
+    fn read_token(&self, policy: &Policy, fields: HeaderFields<'_>) -> Token {
         match self.tokens.read(&self.limiter, policy, fields) {
             Ok(token) => token,
             Err(Some(warning)) => {

@@ -30,7 +30,7 @@ impl TokenReader {
         &self,
         _: &PolicyLimiter,
         policy: &Policy,
-        fields: &HeaderFields<'_>,
+        fields: HeaderFields<'_>,
     ) -> Result<Token, Option<Warning>> {
         match &policy.jwt {
             Some(settings) if fields.0.contains_key(&*settings.header) => {

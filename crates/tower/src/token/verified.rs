@@ -60,21 +60,22 @@ impl TokenReader {
         &self,
         limiter: &PolicyLimiter,
         policy: &Policy,
-        fields: &HeaderFields<'_>,
+        fields: HeaderFields<'_>,
     ) -> Result<Token, Option<Warning>> {
         if let Some(verifier) = &*self.verifier.load() {
             if !fields.0.contains_key(verifier.header()) {
                 return Ok(Token::default());
             }
-            let claims = verifier.read(fields, limiter.wall_time().as_secs()).map_err(|_| None)?;
+            let claims = verifier.read(&fields, limiter.wall_time().as_secs()).map_err(|_| None)?;
             return Ok(Token::of(claims, policy.jwt.as_ref()));
         }
         match &policy.jwt {
-            Some(settings) if !settings.keys.is_empty() => match fields.0.contains_key(&*settings.header) {
-                true => Err(Some(Warning::WithoutTokenKeys)),
-                false => Ok(Token::default()),
-            },
-            _ => unverified(limiter, policy, fields),
+            Some(settings) if settings.keys.is_empty() => unverified(limiter, policy, fields),
+            Some(settings) if fields.0.contains_key(&*settings.header) => {
+                Err(Some(Warning::WithoutTokenKeys))
+            }
+            Some(_) => Ok(Token::default()),
+            None => unverified(limiter, policy, fields),
         }
     }
 }
@@ -83,13 +84,13 @@ impl TokenReader {
 fn unverified(
     limiter: &PolicyLimiter,
     policy: &Policy,
-    fields: &HeaderFields<'_>,
+    fields: HeaderFields<'_>,
 ) -> Result<Token, Option<Warning>> {
     if !limiter.trusts_upstream_claims() {
         return Ok(Token::default());
     }
     let header = policy.jwt.as_ref().map_or(USUAL_HEADER, |settings| &settings.header);
-    let claims = read_unverified(header, fields).map_err(|_| None)?;
+    let claims = read_unverified(header, &fields).map_err(|_| None)?;
     Ok(Token { claims, ..Token::default() })
 }
 
