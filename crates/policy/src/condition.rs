@@ -1,5 +1,8 @@
 //! Which requests a rule governs: a tree of tests, as the policy says.
 
+pub(crate) mod evaluation;
+pub(crate) mod path_test;
+
 use ipnet::IpNet;
 use regex::Regex;
 

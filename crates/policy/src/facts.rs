@@ -52,6 +52,12 @@ pub trait Headers {
 
     /// Every value of the field that is text, in order.
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str));
+
+    /// Every value of the field, in order, as the bytes that were sent. Implement it where values may be other than text:
+    /// unless it is, those are left out, and the client address is looked for no further than the peer.
+    fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
+        self.each_value(name, &mut |value| visit(value.as_bytes()));
+    }
 }
 
 /// No header fields.

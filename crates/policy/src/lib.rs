@@ -8,27 +8,52 @@
 //! ```
 
 mod policy;
+mod presets;
+mod text;
 
 mod condition;
 mod cost_plan;
 mod facts;
 mod key_source;
 mod kill_switch;
+mod lint;
 mod rule;
-mod ruling;
 mod settings;
 
+mod client_address;
+
+mod rule_book;
+mod ruling;
+
+mod cost;
+mod explain;
+mod few;
+mod index;
+mod key;
+mod path;
+mod request;
+mod value;
+
+#[cfg(test)]
+mod built_by_hand;
+
+pub use client_address::{ClientAddress, ENTRIES_MAX, ENTRY_BYTES_MAX, Ending, client_address, trust_line};
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
+pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
+pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
+pub use lint::{Lint, LintKind};
+pub use path::normal_path;
 pub use policy::{Group, Policy};
+pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
+pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
-mod rule_book;
-pub use rule_book::*;
+pub use text::{Mistake, Mistakes};

@@ -1,30 +1,177 @@
-//! stub
-#![allow(missing_docs)]
-use crate::*;
-use std::sync::Arc;
+//! The policy at work: a request's facts in, the buckets it must pay out.
+//!
+//! ```text
+//!  kill switch ─► block ─► allow ─► a key part missing ─► too many rules ─► the buckets decide
+//!      refuses    refuses   admits          refuses           refuses         hits, in the order of the policy
+//! ```
+//! What stands further left wins. Promises the same ruling on every node, and no allocation for ordinary requests (paths
+//! that are odd and long, more than 64 candidates and a regular expression's first use are the exceptions). Reads no
+//! clock and keeps no balance.
+
+mod rollout;
+mod tally;
+
+use crate::condition::evaluation::holds;
+use crate::cost::price;
+use crate::index::Index;
+use crate::key::{Key, first_missing};
+use crate::request::{Request, RequestRoom};
+use crate::{Action, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
+pub(crate) use tally::{SHADOW_HITS_MAX, Tally};
+
+/// A policy that is ready for requests. Made once, shared by all.
 #[derive(Debug)]
-pub struct RuleBook(Arc<Policy>);
-#[derive(Debug)]
-pub struct Explanation;
+pub struct RuleBook {
+    policy: Policy,
+    rules: Index,
+    kill_switches: Index,
+}
+
+/// What became of one rule for one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It is off.
+    Off,
+    /// Its condition does not hold.
+    Unmatched,
+    /// The request lacks this part of its key, and it lets such requests be.
+    Skipped { part: usize },
+    /// An earlier rule of its group applies.
+    Displaced { by: usize },
+    /// It applies. `lacks` is the part of the key without which it refuses.
+    Applies { standing: Standing, lacks: Option<usize> },
+}
+
+/// How much a rule that applies has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It decides.
+    Enforced,
+    /// It watches, since its mode or the policy's is `shadow`.
+    Shadow,
+    /// It watches, since its roll-out has not come to this key.
+    OutsideRollout,
+}
+
 impl RuleBook {
-    pub fn new(p: Policy) -> Self {
-        RuleBook(Arc::new(p))
+    /// Takes a policy into use. Linear in its size.
+    pub fn new(policy: Policy) -> RuleBook {
+        let in_force = |rule: &&(usize, &Rule)| rule.1.mode.min(policy.mode) != Mode::Off;
+        let rules = policy.rules.iter().enumerate().filter(|rule| in_force(&rule));
+        let switches = policy.kill_switches.iter().enumerate();
+        RuleBook {
+            rules: Index::new(rules.map(|(at, rule)| (at, &rule.condition))),
+            kill_switches: Index::new(switches.map(|(at, switch)| (at, &switch.condition))),
+            policy,
+        }
     }
+
+    /// The policy as it was given.
     pub fn policy(&self) -> &Policy {
-        &self.0
+        &self.policy
     }
-    pub fn shared_policy(&self) -> Arc<Policy> {
-        Arc::clone(&self.0)
+
+    /// What the policy says of a request at `unix_s`, in seconds since 1970 (for kill switches that expire).
+    ///
+    /// `hit` is called for each rule whose bucket is to be charged, in the order of the policy, and only if the ruling
+    /// is [`Ruling::ByBuckets`]: whoever is refused or let through touches no bucket. At most
+    /// [`tollgate_core::CHARGES_MAX`] hits are enforced; of the others, which only watch, the first 16 are told.
+    ///
+    /// A rule that only watches never changes what is enforced: in a group it stands beside the first rule that enforces.
+    /// In a policy whose mode is not `enforce` nobody is refused, not even by a kill switch.
+    pub fn rule_on(&self, facts: &Facts<'_>, unix_s: u64, mut hit: impl FnMut(Hit<'_>)) -> Ruling {
+        let mut room = RequestRoom::default();
+        let request = Request::new(facts, &mut room);
+        if let Some(switch) = self.killed_by(&request, unix_s) {
+            return Ruling::Killed { switch };
+        }
+        let mut tally = Tally::new();
+        self.rules.candidates(&request, |position| {
+            self.consider(position, &request, &mut tally);
+            tally.blocked.is_none()
+        });
+        let ruling = tally.ruling();
+        if ruling == Ruling::ByBuckets {
+            let mut key = Key::new();
+            for (rule, is_enforced) in tally.hits() {
+                let Some(limit) = self.policy.rules.get(rule) else { continue };
+                let price = price(&limit.cost, &request);
+                hit(Hit {
+                    rule,
+                    key: key.build(limit, &request),
+                    cost: price.cost,
+                    is_enforced,
+                    cost_was_unusable: price.was_unusable,
+                });
+            }
+        }
+        ruling
     }
-    pub fn rule_on(&self, _f: &Facts<'_>, _u: u64, mut _h: impl FnMut(Hit<'_>)) -> Ruling {
-        Ruling::ByBuckets
+
+    /// How many rules are looked at for a request: what a ruling costs grows with this, not with the number of rules.
+    pub fn candidates(&self, facts: &Facts<'_>) -> usize {
+        let mut room = RequestRoom::default();
+        let mut count = 0;
+        self.rules.candidates(&Request::new(facts, &mut room), |_| {
+            count += 1;
+            true
+        });
+        count
     }
-    pub fn explain(&self, _: &Facts<'_>, _: u64) -> Explanation {
-        Explanation
+
+    /// The first kill switch that governs the request and has not expired. At `until` itself it has.
+    pub(crate) fn killed_by(&self, request: &Request<'_>, unix_s: u64) -> Option<usize> {
+        if self.policy.mode != Mode::Enforce || self.policy.kill_switches.is_empty() {
+            return None;
+        }
+        let mut killed_by = None;
+        self.kill_switches.candidates(request, |position| {
+            let switch = self.policy.kill_switches.get(position);
+            let kills = switch.is_some_and(|switch| {
+                switch.until_unix_s.is_none_or(|until| unix_s < until)
+                    && holds(&switch.condition, request, false)
+            });
+            killed_by = kills.then_some(position);
+            !kills
+        });
+        killed_by
+    }
+
+    /// What becomes of one rule. Rules are to be considered in the order of the policy.
+    pub(crate) fn consider(&self, position: usize, request: &Request<'_>, tally: &mut Tally) -> Step {
+        let Some(rule) = self.policy.rules.get(position) else { return Step::Off };
+        let mode = rule.mode.min(self.policy.mode);
+        if mode == Mode::Off {
+            return Step::Off;
+        }
+        if !holds(&rule.condition, request, rule.trusts_upstream_claims) {
+            return Step::Unmatched;
+        }
+        let is_limit = matches!(rule.action, Action::Limit(_));
+        let minds_missing = is_limit && rule.missing != Missing::Anonymous;
+        let lacks = if minds_missing { first_missing(rule, request) } else { None };
+        if let (Some(part), Missing::Skip) = (lacks, rule.missing) {
+            return Step::Skipped { part };
+        }
+        let standing = match mode {
+            Mode::Enforce if rollout::has_come_to(rule, request) => Standing::Enforced,
+            Mode::Enforce => Standing::OutsideRollout,
+            Mode::Shadow | Mode::Off => Standing::Shadow,
+        };
+        let is_enforced = standing == Standing::Enforced;
+        if let Some(by) = rule.group.and_then(|group| tally.take_group(group, position, is_enforced)) {
+            return Step::Displaced { by };
+        }
+        match rule.action {
+            Action::Limit(_) if lacks.is_none() => tally.charge(position, is_enforced),
+            Action::Limit(_) if is_enforced => _ = tally.key_missing.get_or_insert(position),
+            Action::Block if is_enforced => _ = tally.blocked.get_or_insert(position),
+            Action::Allow if is_enforced => _ = tally.allowed.get_or_insert(position),
+            Action::Limit(_) | Action::Block | Action::Allow => {}
+        }
+        Step::Applies { standing, lacks }
     }
 }
-impl CostPlan {
-    pub fn settled(&self, _t: &str) -> Option<tollgate_core::Cost> {
-        None
-    }
-}
+
+#[cfg(test)]
+mod tests;

@@ -174,6 +174,8 @@ mod expiring;
 mod guard;
 mod hierarchy;
 mod identity;
+#[cfg(feature = "jwt")]
+pub mod jwt;
 mod key;
 mod keyed_hash;
 mod limiter;

@@ -4,6 +4,10 @@
 #[path = "no_allocation/counting_allocator.rs"]
 mod counting_allocator;
 
+#[cfg(feature = "policy")]
+#[path = "no_allocation/client_address.rs"]
+mod client_address;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use counting_allocator::allocations_of;

@@ -34,7 +34,7 @@ fn a_policy_in_shadow_enforces_nothing_and_one_that_is_off_does_nothing() {
 
 #[test]
 fn a_roll_out_enforces_for_the_same_part_of_the_clients_every_time() {
-    let world = World::of("{name: a, scope: ip, rate: 1/h, burst: 1, rollout: 10%}");
+    let world = World::of("{name: a, scope: ip, rate: 1/h, burst: 1, rollout_percent: 10}");
     let address =
         |n: u32| Facts { address: Some(std::net::Ipv4Addr::from(n).into()), ..Facts::new("GET", "/") };
     let enforced: Vec<u32> = (0..5_000).filter(|n| world.admitted(3, &address(*n)) == 1).collect();

@@ -1,0 +1,106 @@
+//! Whether a path meets a pattern, as strictly as the pattern says.
+
+use crate::path::NormalPath;
+use crate::{PathPattern, PathTest};
+
+/// Whether the path is one of those that the test means.
+pub(crate) fn holds(test: &PathTest, path: NormalPath<'_>) -> bool {
+    let path = path.view(test.is_case_sensitive, test.keeps_trailing_slash);
+    match &test.pattern {
+        PathPattern::Exact(exact) => **exact == *path,
+        PathPattern::Prefix(prefix) => is_below(path, prefix),
+        PathPattern::Template(template) => follows(path, template),
+        PathPattern::Glob { regex, .. } => regex.is_match(path),
+    }
+}
+
+/// Itself, or below it. Everything is below the root, even `*`, which is no path.
+fn is_below(path: &str, prefix: &str) -> bool {
+    match path.strip_prefix(prefix.strip_suffix('/').unwrap_or(prefix)) {
+        Some("") => !prefix.ends_with('/') || path == prefix,
+        Some(rest) => rest.starts_with('/') || prefix.is_empty() || prefix == "/",
+        None => false,
+    }
+}
+
+fn follows(path: &str, template: &[Option<Box<str>>]) -> bool {
+    let Some(path) = path.strip_prefix('/') else { return false };
+    if path.is_empty() {
+        return matches!(template, []) || matches!(template, [Some(only)] if only.is_empty());
+    }
+    let mut segments = path.split('/');
+    template.iter().all(|expected| match (expected, segments.next()) {
+        (Some(expected), Some(segment)) => **expected == *segment,
+        (None, Some(segment)) => !segment.is_empty(),
+        (_, None) => false,
+    }) && segments.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::PathRoom;
+
+    fn strict(pattern: PathPattern, target: &str) -> bool {
+        let test = PathTest { pattern, is_case_sensitive: true, keeps_trailing_slash: true };
+        holds(&test, NormalPath::of(target, &mut PathRoom::default()))
+    }
+
+    fn lenient(pattern: PathPattern, target: &str) -> bool {
+        let test = PathTest { pattern, is_case_sensitive: false, keeps_trailing_slash: false };
+        holds(&test, NormalPath::of(target, &mut PathRoom::default()))
+    }
+
+    fn template(text: &str) -> PathPattern {
+        let segments = text.split('/').skip(1);
+        PathPattern::Template(
+            segments.map(|segment| (!segment.starts_with('{')).then(|| segment.into())).collect(),
+        )
+    }
+
+    #[test]
+    fn a_prefix_ends_between_segments() {
+        let api = || PathPattern::Prefix("/api".into());
+        assert!(lenient(api(), "/api"));
+        assert!(lenient(api(), "/API/"));
+        assert!(lenient(api(), "/api/search"));
+        assert!(!lenient(api(), "/apis"));
+        assert!(!lenient(api(), "/x/api"));
+        assert!(strict(api(), "/api/"));
+        assert!(!strict(PathPattern::Prefix("/api/".into()), "/api"), "the slash is kept, so it counts");
+        assert!(strict(PathPattern::Prefix("/api/".into()), "/api/x"));
+    }
+
+    #[test]
+    fn everything_is_below_the_root() {
+        for root in ["/", ""] {
+            for target in ["/", "/a/b", "*", ""] {
+                assert!(lenient(PathPattern::Prefix(root.into()), target), "{root:?} {target:?}");
+            }
+        }
+        assert!(!lenient(PathPattern::Exact("/".into()), "*"));
+    }
+
+    #[test]
+    fn a_template_has_so_many_segments() {
+        assert!(lenient(template("/users/{id}/posts"), "/Users/42/posts/"));
+        assert!(!lenient(template("/users/{id}/posts"), "/users/42"));
+        assert!(!lenient(template("/users/{id}/posts"), "/users/42/posts/7"));
+        assert!(!lenient(template("/users/{id}"), "/users/"));
+        assert!(!strict(template("/users/{id}"), "/users/"), "nothing is no id");
+        assert!(strict(template("/users/{id}/"), "/users/4/"));
+        assert!(!strict(template("/users/{id}/"), "/users/4"));
+        assert!(lenient(PathPattern::Template(Vec::new()), "/"));
+        assert!(!lenient(template("/{any}"), "/"));
+        assert!(!lenient(template("/{any}"), "*"));
+    }
+
+    #[test]
+    fn case_and_slash_matter_only_where_they_are_kept() {
+        let exact = |text: &str| PathPattern::Exact(text.into());
+        assert!(lenient(exact("/a"), "/A/"));
+        assert!(!strict(exact("/a"), "/A"));
+        assert!(!strict(exact("/a"), "/a/"));
+        assert!(strict(exact("/A/"), "//A/"));
+    }
+}

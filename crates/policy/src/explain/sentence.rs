@@ -1,0 +1,131 @@
+//! One short sentence for what became of a rule, a kill switch or a cost.
+
+use super::Outcome;
+use super::why_not::why_not;
+use crate::condition::evaluation::holds;
+use crate::cost::Price;
+use crate::request::Request;
+use crate::rule_book::{SHADOW_HITS_MAX, Standing, Step};
+use crate::{Action, Condition, CostPlan, CostSource, KillSwitch, Missing, Mode, Policy, Rule};
+
+/// Why a rule fared as it did.
+pub(super) fn of_rule(
+    policy: &Policy,
+    rule: &Rule,
+    step: Step,
+    outcome: Outcome,
+    request: &Request<'_>,
+) -> String {
+    let part = |part: usize| rule.keys.get(part).map_or_else(String::new, ToString::to_string);
+    match step {
+        Step::Off if policy.mode == Mode::Off => "the whole policy is off".to_owned(),
+        Step::Off => "it is off".to_owned(),
+        Step::Unmatched => why_not(&rule.condition, request, rule.trusts_upstream_claims),
+        Step::Skipped { part: lacking } => {
+            format!("the request lacks `{}`, and the rule skips such requests", part(lacking))
+        }
+        Step::Displaced { by } => {
+            let group = rule.group.and_then(|group| policy.groups.get(group));
+            let group = group.map_or("its group", |group| &group.name);
+            let by = policy.rules.get(by).map_or("an earlier rule", |rule| &rule.name);
+            format!("of `{group}` the first rule that matches applies, which is `{by}`")
+        }
+        Step::Applies { standing, lacks } => {
+            let mut sentence = match (outcome, lacks) {
+                (Outcome::Overruled, _) => why_overruled(rule, standing, lacks.map(part)),
+                (_, Some(lacking)) => {
+                    format!("the request lacks `{}`, without which the rule refuses it", part(lacking))
+                }
+                (_, None) => why(rule, request),
+            };
+            sentence.push_str(watching(policy, standing));
+            sentence
+        }
+    }
+}
+
+fn why(rule: &Rule, request: &Request<'_>) -> String {
+    let matches = match rule.condition {
+        Condition::Always => "it governs every request",
+        _ => "its condition holds",
+    };
+    let lacks = match rule.missing {
+        Missing::Anonymous => crate::key::first_missing(rule, request).and_then(|part| rule.keys.get(part)),
+        Missing::Skip | Missing::Deny => None,
+    };
+    match lacks {
+        Some(source) if matches!(rule.action, Action::Limit(_)) => {
+            format!(
+                "{matches}; without `{source}`, the request pays from the bucket that all such requests share"
+            )
+        }
+        _ => matches.to_owned(),
+    }
+}
+
+fn why_overruled(rule: &Rule, standing: Standing, lacks: Option<String>) -> String {
+    let watches = standing != Standing::Enforced;
+    match (rule.action, lacks) {
+        (Action::Limit(_), Some(lacking)) if watches => {
+            format!("the request lacks `{lacking}`, for which the rule would refuse it")
+        }
+        (Action::Block, _) if watches => "its condition holds, and it would refuse the request".to_owned(),
+        (Action::Allow, _) if watches => {
+            "its condition holds, and it would let the request through".to_owned()
+        }
+        (Action::Limit(_), None) if watches => format!(
+            "its condition holds, but something stronger decides, or {SHADOW_HITS_MAX} rules that only watch come before it"
+        ),
+        _ => "its condition holds, but something stronger or earlier decides".to_owned(),
+    }
+}
+
+fn watching(policy: &Policy, standing: Standing) -> &'static str {
+    match standing {
+        Standing::Enforced => "",
+        Standing::Shadow if policy.mode == Mode::Shadow => "; it only watches, as the whole policy does",
+        Standing::Shadow => "; it only watches, since it is in shadow",
+        Standing::OutsideRollout => "; it only watches, since its roll-out has not come to this key",
+    }
+}
+
+/// Where a cost comes from.
+pub(super) fn of_price(plan: &CostPlan, price: Price, request: &Request<'_>) -> String {
+    let source = match &plan.source {
+        CostSource::Fixed => return "a fixed cost".to_owned(),
+        CostSource::PerMethod(_) if price.said.is_none() => {
+            "the default, since no cost is set for the method".to_owned()
+        }
+        CostSource::PerMethod(_) => "the cost of the method".to_owned(),
+        CostSource::Header(name) => format!("`header:{name}`"),
+        CostSource::Query(name) => format!("`query:{name}`"),
+        CostSource::RequestBytes { per_token } => match request.facts.body_bytes {
+            Some(bytes) => format!("{bytes} bytes of body at {per_token} to a token"),
+            None => "the length of the body".to_owned(),
+        },
+    };
+    match price.said {
+        None if price.was_unusable => format!("the default, since {source} says no usable number"),
+        Some(said) if said > price.cost => format!("{source}: {said}, cut down to the most"),
+        Some(said) if said < price.cost => format!("{source}: {said}, raised to the least"),
+        Some(said) => format!("{source}: {said}"),
+        None => source,
+    }
+}
+
+/// Why a kill switch does not apply; `None` if it does.
+pub(super) fn why_switch_does_not_apply(
+    policy: &Policy,
+    switch: &KillSwitch,
+    request: &Request<'_>,
+    unix_s: u64,
+) -> Option<String> {
+    if policy.mode != Mode::Enforce {
+        return Some(format!("the whole policy is in mode {}, so nobody is refused", policy.mode.name()));
+    }
+    if let Some(until) = switch.until_unix_s.filter(|until| *until <= unix_s) {
+        return Some(format!("it expired {} s ago", unix_s - until));
+    }
+    let applies = holds(&switch.condition, request, false);
+    (!applies).then(|| why_not(&switch.condition, request, false))
+}

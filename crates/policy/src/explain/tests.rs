@@ -1,0 +1,160 @@
+use serde_json::json;
+use tollgate_core::Cost;
+
+use super::*;
+use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
+use crate::{
+    Claims, Condition, CostPlan, CostSource, Group, KeySource, KillSwitch, MethodSet, Missing, ValueTest,
+};
+
+/// What is said of the first rule, about a request for `/api/search`.
+fn said(rule: Rule, change: impl Fn(&mut Facts<'_>)) -> String {
+    let mut facts = Facts { host: "example.com", ..Facts::new("GET", "/api/search") };
+    change(&mut facts);
+    RuleBook::new(policy(vec![rule])).explain(&facts, 0).rules[0].reason.clone()
+}
+
+fn of(condition: Condition) -> String {
+    said(Rule { condition, ..rule("r") }, |_| {})
+}
+
+#[test]
+fn the_test_that_failed_is_named_with_what_was_found() {
+    assert_eq!(of(path("/login")), "the path is `/api/search`, not `/login`");
+    assert_eq!(of(path("/v1/*")), "the path is `/api/search`, not `/v1` or below it");
+    assert_eq!(of(path("/users/{id}")), "the path is `/api/search`, not like `/users/{}`");
+    assert_eq!(of(path("/a/**/b")), "the path is `/api/search`, not like `/a/**/b`");
+    assert_eq!(of(host("*.example.com")), "the host is `example.com`, not `*.example.com`");
+    let writes = MethodSet::of("POST").with(MethodSet::of("PUT"));
+    assert_eq!(of(Condition::Method(writes)), "the method is `GET`, not POST, PUT");
+    assert_eq!(of(is(KeySource::Plan, &["pro"])), "the request lacks `plan`");
+    assert_eq!(of(is(KeySource::Host, &["a", "b"])), "`host` is `example.com`, not `a`, `b`");
+    assert_eq!(
+        of(is(KeySource::Host, &["a", "b", "c", "d", "e", "f"])),
+        "`host` is `example.com`, not `a`, `b`, `c`, `d` and 2 more"
+    );
+    assert_eq!(of(Condition::All(vec![path("/api/*"), host("x.y")])), "the host is `example.com`, not `x.y`");
+    assert_eq!(
+        of(Condition::Any(vec![path("/a"), host("x")])),
+        "none of 2 alternatives holds: the path is `/api/search`, not `/a`; the host is `example.com`, not `x`"
+    );
+    assert_eq!(
+        of(Condition::Not(Box::new(path("/api/*")))),
+        "it is not for requests for which the path is `/api` or below it"
+    );
+    let inside = ValueTest::Within(vec!["10.0.0.0/8".parse().unwrap()]);
+    let address = Some("11.0.0.1".parse().unwrap());
+    assert_eq!(
+        said(Rule { condition: Condition::Value(KeySource::Address, inside), ..rule("r") }, |facts| facts
+            .address =
+            address),
+        "`ip:address` is `11.0.0.1`, not in `10.0.0.0/8`"
+    );
+}
+
+#[test]
+fn what_looks_present_but_does_not_count_is_said_to_be_missing_and_why() {
+    let claims = json!({"plan": "pro"});
+    let pro = || Rule { condition: is(claim("plan"), &["pro"]), ..rule("r") };
+    assert_eq!(said(pro(), |_| {}), "the request lacks `jwt:plan`: no token was accepted");
+    let book = RuleBook::new(policy(vec![pro()]));
+    let forged = Facts { claims: Claims::Unverified(&claims), ..Facts::new("GET", "/") };
+    let reason = &book.explain(&forged, 0).rules[0].reason;
+    assert_eq!(
+        reason,
+        "the request lacks `jwt:plan`: nobody has verified its token, and the rule does not say `jwt_trust: upstream_verified`"
+    );
+    let headers = header_fields(&[("k", "1"), ("K", "2")]);
+    let twice = RuleBook::new(policy(vec![Rule { condition: is(header("k"), &["1"]), ..rule("r") }]));
+    let reason =
+        twice.explain(&Facts { headers: &headers, ..Facts::new("GET", "/") }, 0).rules[0].reason.clone();
+    assert_eq!(reason, "the request lacks `header:k`: it occurs more than once");
+}
+
+#[test]
+fn a_rule_that_applies_says_how() {
+    let keyed = |missing| Rule { keys: vec![header("k")], missing, ..rule("r") };
+    assert_eq!(said(rule("r"), |_| {}), "it governs every request");
+    assert_eq!(of(path("/api/*")), "its condition holds");
+    assert_eq!(
+        said(keyed(Missing::Anonymous), |_| {}),
+        "it governs every request; without `header:k`, the request pays from the bucket that all such requests share"
+    );
+    assert_eq!(
+        said(keyed(Missing::Skip), |_| {}),
+        "the request lacks `header:k`, and the rule skips such requests"
+    );
+    assert_eq!(
+        said(keyed(Missing::Deny), |_| {}),
+        "the request lacks `header:k`, without which the rule refuses it"
+    );
+    assert_eq!(
+        said(Rule { mode: Mode::Shadow, ..rule("r") }, |_| {}),
+        "it governs every request; it only watches, since it is in shadow"
+    );
+    assert_eq!(
+        said(Rule { rollout_percent: 0, ..rule("r") }, |_| {}),
+        "it governs every request; it only watches, since its roll-out has not come to this key"
+    );
+    assert_eq!(said(Rule { mode: Mode::Off, ..rule("r") }, |_| {}), "it is off");
+}
+
+#[test]
+fn a_tier_says_which_tier_came_before_it() {
+    let tier = |name| Rule { group: Some(0), ..rule(name) };
+    let mut tiers = policy(vec![tier("enterprise"), tier("free")]);
+    tiers.groups = vec![Group { name: "plans".into(), rules: vec![0, 1], is_implicit: false }];
+    let told = RuleBook::new(tiers).explain(&Facts::new("GET", "/"), 0).rules.remove(1);
+    assert_eq!(told.outcome, Outcome::Displaced { by: 0 });
+    assert_eq!(told.reason, "of `plans` the first rule that matches applies, which is `enterprise`");
+}
+
+#[test]
+fn keys_and_costs_are_readable() {
+    let cost = CostPlan { source: CostSource::Header("cost".into()), max: Cost::tokens(50), ..CostPlan::ONE };
+    let book =
+        RuleBook::new(policy(vec![Rule { keys: vec![header("k"), KeySource::User], cost, ..rule("r") }]));
+    for (text, cost, reason) in [
+        ("7", Cost::tokens(7), "`header:cost`: 7"),
+        ("0.5", Cost::ONE, "`header:cost`: 0.5, raised to the least"),
+        ("99", Cost::tokens(50), "`header:cost`: 99, cut down to the most"),
+        ("NaN", Cost::ONE, "the default, since `header:cost` says no usable number"),
+    ] {
+        let headers = header_fields(&[("k", "abc"), ("cost", text)]);
+        let told = book.explain(&Facts { headers: &headers, ..Facts::new("GET", "/") }, 0).rules.remove(0);
+        let told_cost = told.cost.unwrap();
+        assert_eq!((told_cost.cost, told_cost.reason.as_str()), (cost, reason));
+        let parts: Vec<_> =
+            told.key_parts.iter().map(|part| (part.source.as_str(), part.value.as_deref())).collect();
+        assert_eq!(parts, [("header:k", Some("abc")), ("user", None)]);
+    }
+}
+
+#[test]
+fn a_kill_switch_says_why_it_is_not_in_force() {
+    let mut killed = policy(Vec::new());
+    let switch = |condition, until_unix_s| KillSwitch {
+        name: "k".into(),
+        condition,
+        reason: "repairs".into(),
+        until_unix_s,
+    };
+    killed.kill_switches = vec![
+        switch(Condition::Always, Some(90)),
+        switch(path("/x"), None),
+        switch(Condition::Always, Some(101)),
+        switch(Condition::Always, None),
+    ];
+    let told = RuleBook::new(killed).explain(&Facts::new("GET", "/"), 100);
+    let reasons: Vec<&str> = told.kill_switches.iter().map(|told| told.reason.as_str()).collect();
+    assert_eq!(
+        reasons,
+        [
+            "it expired 10 s ago",
+            "the path is `/`, not `/x`",
+            "it refuses the request: repairs",
+            "it refuses the request: repairs"
+        ]
+    );
+    assert_eq!(told.ruling, Ruling::Killed { switch: 2 }, "the first one counts");
+}

@@ -1,0 +1,56 @@
+//! A list that lives on the stack while it is short.
+//!
+//! Promises that nothing is lost: what does not fit goes to the heap, which is the one way in which a request can allocate.
+
+/// Up to `N` items in place, more on the heap.
+#[derive(Debug)]
+pub(crate) struct Few<T, const N: usize> {
+    inline: [T; N],
+    len: usize,
+    spilled: Vec<T>,
+}
+
+impl<T: Copy, const N: usize> Few<T, N> {
+    /// An empty list; `filler` is never seen.
+    pub(crate) fn new(filler: T) -> Few<T, N> {
+        Few { inline: [filler; N], len: 0, spilled: Vec::new() }
+    }
+
+    /// Adds an item at the end.
+    pub(crate) fn push(&mut self, item: T) {
+        if let Some(slot) = self.inline.get_mut(self.len).filter(|_| self.spilled.is_empty()) {
+            *slot = item;
+            self.len += 1;
+            return;
+        }
+        if self.spilled.is_empty() {
+            self.spilled.extend_from_slice(&self.inline);
+        }
+        self.spilled.push(item);
+    }
+
+    /// All items in order, to be changed.
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
+        if self.spilled.is_empty() {
+            self.inline.get_mut(..self.len).unwrap_or_default()
+        } else {
+            &mut self.spilled
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Few;
+
+    #[test]
+    fn a_long_list_keeps_every_item_in_order() {
+        for len in [0, 1, 3, 4, 5, 100] {
+            let mut few: Few<usize, 4> = Few::new(0);
+            for item in 0..len {
+                few.push(item);
+            }
+            assert_eq!(few.as_mut_slice(), (0..len).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which rules could govern a request, found by host, path and method.
+//!
+//! Promises every rule whose condition could hold, in the order of the policy, each once; and work that grows with their
+//! number, not with that of all rules. Does not promise that the conditions hold: they are asked afterwards.
+
+mod lead;
+mod path_tree;
+
+use std::collections::HashMap;
+
+use crate::few::Few;
+use crate::request::Request;
+use crate::{Condition, HostPattern, MethodSet};
+use lead::Lead;
+use path_tree::PathTree;
+
+/// So many candidates are held without the allocator.
+pub(crate) const CANDIDATES_ON_STACK: usize = 64;
+
+/// Positions of rules, in order.
+pub(crate) type Candidates = Few<usize, CANDIDATES_ON_STACK>;
+
+/// Conditions by what they ask of host, path and method.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// Those that ask for this host.
+    exact: HashMap<Box<str>, PathTree>,
+    /// Those that ask for a host that ends so; with the dot.
+    below: HashMap<Box<str>, PathTree>,
+    /// All others.
+    any: PathTree,
+}
+
+/// A position in the list of conditions, and the methods for which it comes into question.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    position: usize,
+    methods: MethodSet,
+}
+
+impl Index {
+    /// Files each condition under its position. Linear in the size of all conditions.
+    pub(crate) fn new<'c>(conditions: impl Iterator<Item = (usize, &'c Condition)>) -> Index {
+        let mut index = Index::default();
+        for (position, condition) in conditions {
+            index.file(position, &Lead::of(condition));
+        }
+        index
+    }
+
+    fn file(&mut self, position: usize, lead: &Lead<'_>) {
+        let entry = Entry { position, methods: lead.methods };
+        if entry.methods == MethodSet::NONE {
+            return;
+        }
+        let Some(hosts) = lead.hosts_to_file() else {
+            self.any.file(entry, lead.paths.as_deref());
+            return;
+        };
+        for host in hosts {
+            let tree = match host {
+                lead::Host::Exact(name) => self.exact.entry((*name).into()).or_default(),
+                lead::Host::Below(suffix) => self.below.entry((*suffix).into()).or_default(),
+            };
+            tree.file(entry, lead.paths.as_deref());
+        }
+    }
+
+    /// The positions of all conditions that could hold, ascending, each once.
+    pub(crate) fn candidates(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
+        let mut found = Candidates::new(0);
+        let mut note = |entry: &Entry| {
+            if entry.methods.meets(request.method) {
+                found.push(entry.position);
+            }
+        };
+        let path = request.path.folded();
+        self.any.walk(path, &mut note);
+        if let Some(host) = request.host {
+            if let Some(tree) = self.exact.get(host) {
+                tree.walk(path, &mut note);
+            }
+            if !self.below.is_empty() {
+                let dots = host.bytes().enumerate().filter(|(_, byte)| *byte == b'.');
+                let suffixes = dots.filter_map(|(at, _)| host.get(at..));
+                suffixes
+                    .filter_map(|suffix| self.below.get(suffix))
+                    .for_each(|tree| tree.walk(path, &mut note));
+            }
+        }
+        visit_in_order(found.as_mut_slice(), visit);
+    }
+}
+
+/// Each position once, ascending, until `visit` has had enough.
+fn visit_in_order(found: &mut [usize], mut visit: impl FnMut(usize) -> bool) {
+    found.sort_unstable();
+    let mut before = None;
+    for position in found.iter().copied() {
+        if before.replace(position) != Some(position) && !visit(position) {
+            return;
+        }
+    }
+}
+
+/// The bits of every method.
+const ALL_METHODS: MethodSet = MethodSet(u16::MAX);
+
+impl<'c> From<&'c HostPattern> for lead::Host<'c> {
+    fn from(pattern: &'c HostPattern) -> Self {
+        match pattern {
+            HostPattern::Exact(name) => lead::Host::Exact(name),
+            HostPattern::Below(suffix) => lead::Host::Below(suffix),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The bytes that pick a rule's bucket (K1, K5).
+//!
+//! ```text
+//!  anonymous   0
+//!  of parts    1  kind length(2) bytes  kind length(2) bytes …      a long part: kind + 128, 32, its SHA-256
+//!  many parts  2  SHA-256 of the above
+//! ```
+//! Unambiguous whatever the parts contain, never empty, at most [`KEY_BYTES_MAX`] bytes. The policy and the rule are not in
+//! here: whoever keeps buckets keeps them per rule ([`crate::Hit::rule`]).
+
+use std::net::IpAddr;
+
+use sha2::{Digest, Sha256};
+
+use crate::request::Request;
+use crate::value::{Found, PartKind, Scratch, find};
+use crate::{MethodSet, Rule};
+
+/// Longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 512;
+/// With more parts than this the whole key is hashed: each must have room for a hash. In bytes: 1 + 14 · (3 + 32) = 491.
+const PARTS_MAX: usize = 14;
+const PART_HEAD_BYTES: usize = 3;
+/// Set in the kind of a part that stands there as its hash.
+const IS_HASHED: u8 = 128;
+
+const ANONYMOUS: u8 = 0;
+const OF_PARTS: u8 = 1;
+const OF_MANY_PARTS: u8 = 2;
+
+/// The key of one request under one rule.
+#[derive(Debug)]
+pub(crate) struct Key {
+    bytes: [u8; KEY_BYTES_MAX],
+    len: usize,
+}
+
+impl Key {
+    /// Room for a key.
+    pub(crate) fn new() -> Key {
+        Key { bytes: [0; KEY_BYTES_MAX], len: 0 }
+    }
+
+    /// Builds the request's key under `rule`; if a part is missing, it is the rule's anonymous key, which no request that
+    /// lacks nothing has.
+    pub(crate) fn build(&mut self, rule: &Rule, request: &Request<'_>) -> &[u8] {
+        if self.write_parts(rule, request).is_none() {
+            self.bytes[0] = ANONYMOUS;
+            self.len = 1;
+        }
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    fn write_parts(&mut self, rule: &Rule, request: &Request<'_>) -> Option<()> {
+        let mut scratch = Scratch::default();
+        let count = rule.keys.len();
+        self.bytes[0] = if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS };
+        self.len = 1;
+        let part_bytes_max = ((KEY_BYTES_MAX - 1) / count.max(1)).saturating_sub(PART_HEAD_BYTES);
+        let mut all = (count > PARTS_MAX).then(Sha256::new);
+        for source in &rule.keys {
+            let found = find(source, request, rule.trusts_upstream_claims, &mut scratch)?;
+            with_part(&found, |kind, bytes| match &mut all {
+                Some(hash) => {
+                    hash.update([kind]);
+                    hash.update((bytes.len() as u64).to_be_bytes());
+                    hash.update(bytes);
+                }
+                None if bytes.len() > part_bytes_max => self.push(kind | IS_HASHED, &Sha256::digest(bytes)),
+                None => self.push(kind, bytes),
+            });
+        }
+        if let Some(hash) = all {
+            self.append(&hash.finalize());
+        }
+        Some(())
+    }
+
+    fn push(&mut self, kind: u8, bytes: &[u8]) {
+        let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_be_bytes();
+        self.append(&[kind, len[0], len[1]]);
+        self.append(bytes);
+    }
+
+    /// There is room by construction: every part has its share, and a part that needs more is hashed.
+    fn append(&mut self, bytes: &[u8]) {
+        let end = self.len + bytes.len();
+        debug_assert!(end <= KEY_BYTES_MAX, "{end} bytes");
+        if let Some(room) = self.bytes.get_mut(self.len..end) {
+            room.copy_from_slice(bytes);
+            self.len = end;
+        }
+    }
+}
+
+/// The position in the rule's keys of the first part that the request lacks.
+pub(crate) fn first_missing(rule: &Rule, request: &Request<'_>) -> Option<usize> {
+    let mut scratch = Scratch::default();
+    rule.keys
+        .iter()
+        .position(|source| find(source, request, rule.trusts_upstream_claims, &mut scratch).is_none())
+}
+
+/// The kind and bytes of a part.
+fn with_part(found: &Found<'_>, use_it: impl FnOnce(u8, &[u8])) {
+    match found {
+        // Clients can make up methods, and must not get a bucket for each.
+        Found::Text(PartKind::Method, method) if !MethodSet::is_known(method) => {
+            use_it(PartKind::OtherMethod as u8, &[]);
+        }
+        Found::Text(kind, text) => use_it(*kind as u8, text.as_bytes()),
+        Found::Address(kind, IpAddr::V4(address)) => use_it(*kind as u8, &address.octets()),
+        Found::Address(kind, IpAddr::V6(address)) => use_it(*kind as u8, &address.octets()),
+        Found::Network(network) => {
+            let mut bytes = [0; 17];
+            let len = match network.addr() {
+                IpAddr::V4(address) => {
+                    bytes[..4].copy_from_slice(&address.octets());
+                    4
+                }
+                IpAddr::V6(address) => {
+                    bytes[..16].copy_from_slice(&address.octets());
+                    16
+                }
+            };
+            bytes[len] = network.prefix_len();
+            use_it(PartKind::Network as u8, &bytes[..=len]);
+        }
+        Found::Digest(digest) => use_it(PartKind::Fingerprint as u8, digest),
+    }
+}
+
+#[cfg(test)]
+mod tests;

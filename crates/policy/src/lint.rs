@@ -1,0 +1,158 @@
+//! Lints: what a policy may say but hardly means, each with its cure.
+//!
+//! "Never" and "unreachable" are certain. Lints that ask for a second rule do not see one whose condition holds for
+//! reasons that only a regular expression knows. Judges the policy alone: no clock, no traffic, no file. Rules that are
+//! `off` are not judged.
+
+mod auth_path;
+mod bucket_size;
+mod claims;
+mod company;
+mod cost_bounds;
+mod fixed_window;
+mod implicit_tier;
+mod kind;
+mod missing_key;
+mod never_applies;
+mod rollout;
+mod rotation;
+mod shared_methods;
+mod terms;
+
+#[cfg(test)]
+mod built_by_hand;
+#[cfg(test)]
+mod known_policies;
+
+use std::fmt;
+
+use crate::{Mode, Policy, Rule};
+pub use kind::LintKind;
+use terms::Terms;
+
+/// Something that a policy may say but hardly means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lint {
+    /// Which lint it is.
+    pub kind: LintKind,
+    /// The rule that it is about; `None`: the policy as a whole.
+    pub rule: Option<Box<str>>,
+    /// The line of the file, from 1.
+    pub line: u32,
+    /// What is found, and what comes of it.
+    pub message: String,
+    /// What to write instead.
+    pub cure: String,
+}
+
+/// `` line 12: rule `x`: message; cure [lint-name] ``
+impl fmt::Display for Lint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        if let Some(rule) = &self.rule {
+            write!(f, "rule `{rule}`: ")?;
+        }
+        write!(f, "{}; {} [{}]", self.message, self.cure, self.kind)
+    }
+}
+
+impl Policy {
+    /// What this policy says but hardly means, by line. At most one lint of a kind for each rule. The time grows with the
+    /// rules, and with the pairs of rules that could make up for each other.
+    pub fn lints(&self) -> Vec<Lint> {
+        let book = Book::of(self);
+        let mut found = Vec::new();
+        for lint in EVERY {
+            lint(&book, &mut found);
+        }
+        found.sort_by_key(|lint| (lint.line, lint.kind));
+        found
+    }
+}
+
+/// A lint looks at the whole policy and adds what it finds.
+type Look = fn(&Book<'_>, &mut Vec<Lint>);
+
+/// Every lint.
+const EVERY: [Look; 11] = [
+    never_applies::look,
+    bucket_size::look,
+    cost_bounds::look,
+    rotation::look,
+    auth_path::look,
+    rollout::look,
+    shared_methods::look,
+    implicit_tier::look,
+    fixed_window::look,
+    missing_key::look,
+    claims::look,
+];
+
+/// A policy with what every lint wants to know of its rules.
+struct Book<'p> {
+    policy: &'p Policy,
+    /// The rules that are not off, in order.
+    rules: Vec<Subject<'p>>,
+    /// Of each group, the positions in `rules`, in order.
+    groups: Vec<Vec<usize>>,
+}
+
+/// A rule that is judged.
+struct Subject<'p> {
+    rule: &'p Rule,
+    /// Its condition, taken apart.
+    terms: Terms<'p>,
+}
+
+impl<'p> Book<'p> {
+    fn of(policy: &'p Policy) -> Book<'p> {
+        let judged = policy.rules.iter().filter(|rule| rule.mode != Mode::Off);
+        let rules: Vec<_> = judged.map(|rule| Subject { rule, terms: Terms::of(&rule.condition) }).collect();
+        let mut groups = vec![Vec::new(); policy.groups.len()];
+        for (at, subject) in rules.iter().enumerate() {
+            if let Some(group) = subject.rule.group.and_then(|group| groups.get_mut(group)) {
+                group.push(at);
+            }
+        }
+        Book { policy, rules, groups }
+    }
+
+    /// The rules of a group, in order.
+    fn members(&self, group: usize) -> impl DoubleEndedIterator<Item = &Subject<'p>> {
+        let positions = self.groups.get(group).map_or(&[][..], Vec::as_slice);
+        positions.iter().filter_map(|at| self.rules.get(*at))
+    }
+}
+
+impl Subject<'_> {
+    /// A lint about this rule.
+    fn lint(&self, kind: LintKind, message: impl Into<String>, cure: impl Into<String>) -> Lint {
+        let rule = self.rule;
+        Lint {
+            kind,
+            rule: Some(rule.name.clone()),
+            line: rule.line,
+            message: message.into(),
+            cure: cure.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lint_reads_as_one_line_with_place_rule_cure_and_name() {
+        let mut lint = Lint {
+            kind: LintKind::BurstBelowRate,
+            rule: Some("x".into()),
+            line: 12,
+            message: "the burst is small".into(),
+            cure: "write more".into(),
+        };
+        assert_eq!(lint.to_string(), "line 12: rule `x`: the burst is small; write more [burst-below-rate]");
+        lint.rule = None;
+        assert_eq!(lint.to_string(), "line 12: the burst is small; write more [burst-below-rate]");
+    }
+}

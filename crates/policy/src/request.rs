@@ -1,0 +1,129 @@
+//! A request as rules look at it: its facts, with path and host in their one spelling.
+//!
+//! Made once per request, without the allocator. Knows nothing of rules.
+
+use std::cell::Cell;
+
+use serde_json::Value;
+
+use crate::path::{NormalPath, PathRoom, split_absolute};
+use crate::value::fingerprint;
+use crate::{Claims, Facts, MethodSet};
+
+/// Longest name of a host, in bytes (DNS allows 253); a longer one counts as missing.
+const HOST_BYTES_MAX: usize = 255;
+
+/// The facts of a request, and what is computed of them once.
+pub(crate) struct Request<'r> {
+    pub(crate) facts: &'r Facts<'r>,
+    pub(crate) path: NormalPath<'r>,
+    /// In lower case, without port or final dot; `None` if there is none.
+    pub(crate) host: Option<&'r str>,
+    pub(crate) method: MethodSet,
+    fingerprint: Cell<Option<[u8; 32]>>,
+}
+
+/// Where a request's path and host are written if they came in another spelling.
+#[derive(Debug, Default)]
+pub(crate) struct RequestRoom {
+    path: PathRoom,
+    host: Option<[u8; HOST_BYTES_MAX]>,
+}
+
+impl<'r> Request<'r> {
+    pub(crate) fn new(facts: &'r Facts<'r>, room: &'r mut RequestRoom) -> Request<'r> {
+        Request {
+            facts,
+            path: NormalPath::of(facts.target, &mut room.path),
+            host: normal_host(named_host(facts), &mut room.host),
+            method: MethodSet::of(facts.method),
+            fingerprint: Cell::new(None),
+        }
+    }
+
+    /// What a token says, as far as the rule believes it (K4).
+    pub(crate) fn claims(&self, trusts_upstream: bool) -> Option<&'r Value> {
+        match self.facts.claims {
+            Claims::Verified(claims) => Some(claims),
+            Claims::Unverified(claims) if trusts_upstream => Some(claims),
+            Claims::Unverified(_) | Claims::None => None,
+        }
+    }
+
+    /// The client software, as far as its header names tell (X4); computed at most once.
+    pub(crate) fn fingerprint(&self) -> [u8; 32] {
+        let digest = self.fingerprint.get().unwrap_or_else(|| fingerprint::of(self.facts));
+        self.fingerprint.set(Some(digest));
+        digest
+    }
+}
+
+/// An absolute target names the host, whatever the `Host` field says (RFC 9112, 3.2.2): naming two gets nobody past a rule.
+fn named_host<'h>(facts: &Facts<'h>) -> &'h str {
+    let authority = split_absolute(facts.target).map_or("", |(authority, _)| authority);
+    match authority.rsplit('@').next() {
+        Some(host) if !host.is_empty() => host,
+        _ => facts.host,
+    }
+}
+
+/// `Example.COM.:8080` and `example.com` are one host.
+fn normal_host<'h>(host: &'h str, room: &'h mut Option<[u8; HOST_BYTES_MAX]>) -> Option<&'h str> {
+    let host = without_port(host.trim_ascii());
+    let host = host.strip_suffix('.').unwrap_or(host);
+    if host.is_empty() || host.len() > HOST_BYTES_MAX {
+        return None;
+    }
+    if !host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Some(host);
+    }
+    let lower = room.insert([0; HOST_BYTES_MAX]).get_mut(..host.len())?;
+    lower.copy_from_slice(host.as_bytes());
+    lower.make_ascii_lowercase();
+    str::from_utf8(lower).ok()
+}
+
+fn without_port(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host.find(']').and_then(|at| host.get(..=at)).unwrap_or(host);
+    }
+    match host.split_once(':') {
+        Some((name, port)) if !port.contains(':') => name,
+        _ => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{named_host, normal_host};
+    use crate::Facts;
+
+    #[test]
+    fn an_absolute_target_names_the_host() {
+        let named = |target| named_host(&Facts { host: "b.example", ..Facts::new("GET", target) }).to_owned();
+        assert_eq!(named("http://a.example:80/x"), "a.example:80");
+        assert_eq!(named("https://user:pw@a.example?x"), "a.example");
+        assert_eq!(named("/x?y=http://a.example/"), "b.example");
+        assert_eq!(named("http:///x"), "b.example");
+        assert_eq!(named("*"), "b.example");
+    }
+
+    #[test]
+    fn every_spelling_of_a_host_is_one() {
+        for host in [
+            "example.com",
+            "Example.COM",
+            "example.com:8080",
+            "example.com.",
+            "EXAMPLE.com.:1",
+            " example.com ",
+        ] {
+            assert_eq!(normal_host(host, &mut None), Some("example.com"), "{host}");
+        }
+        assert_eq!(normal_host("[2001:DB8::1]:443", &mut None), Some("[2001:db8::1]"));
+        assert_eq!(normal_host("::1", &mut None), Some("::1"));
+        assert_eq!(normal_host("", &mut None), None);
+        assert_eq!(normal_host(":80", &mut None), None);
+        assert_eq!(normal_host(&"a".repeat(256), &mut None), None);
+    }
+}

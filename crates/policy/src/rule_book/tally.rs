@@ -1,0 +1,106 @@
+//! What the rules considered so far come to.
+
+use tollgate_core::CHARGES_MAX;
+
+use crate::Ruling;
+use crate::few::Few;
+
+/// So many rules that only watch are told; the later ones of the policy are dropped, which changes no verdict.
+pub(crate) const SHADOW_HITS_MAX: usize = 16;
+
+/// So many groups are held without the allocator.
+const GROUPS_ON_STACK: usize = 16;
+
+/// What the rules considered so far come to.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    pub(crate) blocked: Option<usize>,
+    pub(crate) allowed: Option<usize>,
+    pub(crate) key_missing: Option<usize>,
+    hits: [(usize, bool); CHARGES_MAX + SHADOW_HITS_MAX],
+    enforced: usize,
+    shadows: usize,
+    has_too_many: bool,
+    groups: Few<TakenGroup, GROUPS_ON_STACK>,
+}
+
+/// A group of which a rule applies.
+#[derive(Debug, Clone, Copy)]
+struct TakenGroup {
+    group: usize,
+    /// The first of its rules that applies; perhaps one that only watches.
+    first: usize,
+    /// The first of its rules that enforces.
+    enforcing: Option<usize>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally {
+            blocked: None,
+            allowed: None,
+            key_missing: None,
+            hits: [(0, false); CHARGES_MAX + SHADOW_HITS_MAX],
+            enforced: 0,
+            shadows: 0,
+            has_too_many: false,
+            groups: Few::new(TakenGroup { group: 0, first: 0, enforcing: None }),
+        }
+    }
+
+    /// Takes the group for a rule; if it is taken, by which. One that watches does not keep out one that enforces: what
+    /// is enforced is as if it were not there.
+    pub(super) fn take_group(&mut self, group: usize, rule: usize, is_enforced: bool) -> Option<usize> {
+        let enforcing = is_enforced.then_some(rule);
+        let Some(taken) = self.groups.as_mut_slice().iter_mut().find(|taken| taken.group == group) else {
+            self.groups.push(TakenGroup { group, first: rule, enforcing });
+            return None;
+        };
+        match taken.enforcing {
+            Some(by) => Some(by),
+            None if is_enforced => {
+                taken.enforcing = enforcing;
+                None
+            }
+            None => Some(taken.first),
+        }
+    }
+
+    /// Notes a rule whose bucket is to be charged.
+    pub(super) fn charge(&mut self, rule: usize, is_enforced: bool) {
+        let (count, max) = if is_enforced {
+            (&mut self.enforced, CHARGES_MAX)
+        } else {
+            (&mut self.shadows, SHADOW_HITS_MAX)
+        };
+        if *count == max {
+            self.has_too_many |= is_enforced;
+            return;
+        }
+        *count += 1;
+        let at = self.enforced + self.shadows - 1;
+        if let Some(slot) = self.hits.get_mut(at) {
+            *slot = (rule, is_enforced);
+        }
+    }
+
+    /// The rules to be charged and whether they enforce, in the order in which they were considered.
+    pub(crate) fn hits(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.hits.iter().copied().take(self.enforced + self.shadows)
+    }
+
+    /// What becomes of the request.
+    pub(crate) fn ruling(&self) -> Ruling {
+        if let Some(rule) = self.blocked {
+            Ruling::Blocked { rule }
+        } else if let Some(rule) = self.allowed {
+            Ruling::Allowed { rule }
+        } else if let Some(rule) = self.key_missing {
+            Ruling::KeyMissing { rule }
+        } else if self.has_too_many {
+            Ruling::TooManyRules
+        } else {
+            Ruling::ByBuckets
+        }
+    }
+}

@@ -1,0 +1,3 @@
+mod against_the_naive;
+mod naive;
+mod scenes;

@@ -1,0 +1,185 @@
+//! The whole policy: a mapping with `rules`, a bare list of rules, or one bare rule.
+
+use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, Policy, Rule};
+
+use super::fields::Fields;
+use super::found::Found;
+use super::group::{self, Entry, TypedGroup};
+use super::rule::{self, TypedRule};
+use super::rule_name::{self, Names};
+use super::tree::{Kind, Node};
+use super::{default_tier, jwt, kill_switch, settings};
+
+const FIELDS: [&str; 8] =
+    ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt"];
+/// Most rules of a policy.
+const RULES_MAX: usize = 20_000;
+
+/// Reads the policy; `None` after a mistake.
+pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    match &root.kind {
+        Kind::List(_) => bare(rules(root, found)?, root, found),
+        Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
+            bare(vec![group::read(root, found)?], root, found)
+        }
+        _ => document(root, found),
+    }
+}
+
+/// A mapping is a rule if it has no `rules` and something that only rules have.
+fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
+    let names: Vec<&str> = names.collect();
+    let of_rules = |name: &&str| rule::FIELDS.contains(name) || super::limit::FIELDS.contains(name);
+    let of_policies = |name: &&str| FIELDS.contains(name) && *name != "name" && *name != "mode";
+    !names.iter().any(of_policies) && names.iter().any(|name| of_rules(name) && !FIELDS.contains(name))
+}
+
+fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    let mut names = Names::default();
+    typed_names(root, &mut names, found);
+    let (rules, groups) = assemble(entries, names, found)?;
+    Some(Policy {
+        name: "default".into(),
+        mode: Mode::Enforce,
+        rules,
+        groups,
+        kill_switches: Vec::new(),
+        answers: AnswerSettings::default(),
+        client_address: ClientAddressSettings::default(),
+        jwt: None,
+    })
+}
+
+fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+    let cure = "write `rules:` and a list of rules, a list alone, or one rule";
+    let mut fields = Fields::of(root, "the policy", cure, found)?;
+    // Editors that complete JSON look for their schema here.
+    let _ = fields.take("$schema");
+    if let Some(node) = fields.take("version").filter(|node| node.scalar() != Some("1")) {
+        found.add(
+            node.head(),
+            format!("`version` is {}", node.described()),
+            "write `version: 1`, the only one there is, or delete the line",
+        );
+    }
+    let name =
+        fields.take("name").map_or(Some("default".into()), |node| rule_name::read(node, "name", found));
+    let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| rule::mode(node, found));
+    let answers =
+        fields.take("answers").map_or(Some(AnswerSettings::default()), |node| settings::answers(node, found));
+    let client_address = fields
+        .take("client_address")
+        .map_or(Some(ClientAddressSettings::default()), |node| settings::client_address(node, found));
+    let jwt = fields.take("jwt").map(|node| jwt::read(node, found));
+    let switches =
+        fields.take("kill_switches").map_or(Some(Vec::new()), |node| kill_switch::read(node, found));
+    let rules = fields.need("rules", "the policy", cure, found).and_then(|node| rules(node, found));
+    fields.refuse_rest("a policy", &FIELDS, found);
+    let mut names = Names::default();
+    if let Some(rules) = root.field("rules") {
+        typed_names(rules, &mut names, found);
+    }
+    let (rules, groups) = assemble(rules?, names, found)?;
+    Some(Policy {
+        name: name?,
+        mode: mode?,
+        rules,
+        groups,
+        kill_switches: switches?,
+        answers: answers?,
+        client_address: client_address?,
+        jwt: match jwt {
+            Some(jwt) => Some(jwt?),
+            None => None,
+        },
+    })
+}
+
+/// The entries of a list of rules; those with mistakes are left out.
+fn rules(node: &Node<'_>, found: &mut Found) -> Option<Vec<Entry>> {
+    let Kind::List(items) = &node.kind else {
+        found.unfit(
+            node,
+            "rules",
+            "a list",
+            "write a list of rules: each begins with a dash, or all stand in brackets",
+        );
+        return None;
+    };
+    if items.is_empty() {
+        found.add(
+            node.place,
+            "`rules` is an empty list",
+            "write at least one rule; to switch a policy off, write `mode: off`",
+        );
+        return None;
+    }
+    if items.len() > RULES_MAX {
+        too_many(items.len(), found);
+        return None;
+    }
+    Some(items.iter().filter_map(|item| group::read(item, found)).collect())
+}
+
+/// The names that were typed, also those of rules that are no rules: one name twice is a mistake of its own.
+fn typed_names(node: &Node<'_>, names: &mut Names, found: &mut Found) {
+    match &node.kind {
+        Kind::List(items) => items.iter().for_each(|item| typed_names(item, names, found)),
+        Kind::Map(_) => match (node.field("rules"), node.field("name")) {
+            (Some(rules), _) => typed_names(rules, names, found),
+            (None, Some(name)) => {
+                if let Some(text) = name.scalar().filter(|text| !text.is_empty()) {
+                    names.take(text, "rule", true, name.place, found);
+                }
+            }
+            (None, None) => {}
+        },
+        _ => {}
+    }
+}
+
+/// Names everything, and puts the rules into their groups.
+fn assemble(entries: Vec<Entry>, mut names: Names, found: &mut Found) -> Option<(Vec<Rule>, Vec<Group>)> {
+    let (mut rules, mut groups, mut is_written_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut group_names = Names::default();
+    let mut add = |typed: TypedRule, group: Option<usize>, is_grouped: bool, found: &mut Found| {
+        let TypedRule { mut rule, is_named, head } = typed;
+        if !is_named {
+            rule.name = rule_name::made_of(&rule);
+            names.take(&rule.name, "rule", false, head, found);
+        }
+        rule.group = group;
+        rules.push(rule);
+        is_written_out.push(is_grouped);
+        rules.len() - 1
+    };
+    for entry in entries {
+        match entry {
+            Entry::Rule(typed) => {
+                add(*typed, None, false, found);
+            }
+            Entry::Group(TypedGroup { name, place, is_first, rules }) => {
+                group_names.take(&name, "group", true, place, found);
+                let group = is_first.then_some(groups.len());
+                let members = rules.into_iter().map(|typed| add(typed, group, true, found)).collect();
+                if is_first {
+                    groups.push(Group { name, rules: members, is_implicit: false });
+                }
+            }
+        }
+    }
+    if rules.len() > RULES_MAX {
+        too_many(rules.len(), found);
+        return None;
+    }
+    if found.is_empty() {
+        default_tier::group_tiers(&mut rules, &mut groups, &is_written_out);
+    }
+    Some((rules, groups))
+}
+
+fn too_many(rules: usize, found: &mut Found) {
+    let place = super::tree::Place { start: 0, end: 0, line: 1 };
+    let cure = format!("write at most {RULES_MAX}; one rule and a key serve many clients");
+    found.add_to_whole(place, format!("the policy has {rules} rules"), cure);
+}

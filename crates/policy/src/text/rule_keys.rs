@@ -1,0 +1,173 @@
+//! Whose bucket it is: `limit_keys`, or `scope` alone.
+
+use crate::presets::Preset;
+use crate::{Condition, KeySource, Scope};
+
+use super::fields::Fields;
+use super::found::Found;
+use super::tree::{Kind, Node};
+use super::{choice, key_source};
+
+/// Most parts of a key. A key holds 512 bytes.
+const KEY_PARTS_MAX: usize = 8;
+
+const SCOPES: [(&str, Scope); 6] = [
+    ("user", Scope::User),
+    ("ip", Scope::Ip),
+    ("network", Scope::Network),
+    ("organisation", Scope::Organisation),
+    ("endpoint", Scope::Endpoint),
+    ("global", Scope::Global),
+];
+const NO_KEYS: &str = "add `scope: user`, `scope: ip` or `scope: global`; or say what tells clients apart, as in `limit_keys: [header:x-api-key]`";
+
+/// The scope and the keys of a rule that limits. `None` after a mistake.
+pub(super) fn read(
+    fields: &mut Fields<'_, '_>,
+    condition: Option<&Condition>,
+    preset: Option<&Preset>,
+    found: &mut Found,
+) -> Option<(Scope, Vec<KeySource>)> {
+    let scope_node = fields.take("scope");
+    let scope = scope_node.map(|node| scope(node, found));
+    let keys = fields.take("limit_keys").map(|node| keys(node, found));
+    match (scope, keys) {
+        (Some(scope), Some(keys)) => Some((scope?, keys?)),
+        (None, Some(keys)) => {
+            let keys = keys?;
+            Some((scope_of(&keys, condition), keys))
+        }
+        (Some(scope), None) => {
+            let scope = scope?;
+            keys_of(scope, scope_node?, condition, found).map(|keys| (scope, keys))
+        }
+        (None, None) => match preset {
+            Some(preset) => Some((preset.scope, vec![preset.key.clone()])),
+            None if fields.is_asked_for("limit_keys") || fields.is_asked_for("scope") => None,
+            None if fields.peek("preset").is_some() => None,
+            None => {
+                found.add_to_whole(fields.head, "nothing says whose bucket this is", NO_KEYS);
+                None
+            }
+        },
+    }
+}
+
+fn scope(node: &Node<'_>, found: &mut Found) -> Option<Scope> {
+    let cure = match node.scalar().unwrap_or_default() {
+        "organization" | "org" | "tenant" | "customer" | "account" => Some("write `organisation`"),
+        "address" | "ip:address" | "client_ip" => Some("write `ip`"),
+        "route" | "path" | "service" => Some("write `endpoint`"),
+        "client" | "api_key" | "per_user" => {
+            Some("write `user`, with `limit_keys: [header:x-api-key]` if the key is in a header")
+        }
+        "all" | "shared" | "instance" => Some("write `global`"),
+        _ => None,
+    };
+    match cure {
+        Some(cure) => {
+            found.add(node.place, format!("`scope` cannot be {}", node.described()), cure);
+            None
+        }
+        None => choice::one_of(node, "scope", &SCOPES, found),
+    }
+}
+
+fn keys(node: &Node<'_>, found: &mut Found) -> Option<Vec<KeySource>> {
+    // An empty list is what it says: nothing tells clients apart.
+    if matches!(&node.kind, Kind::List(items) if items.is_empty()) {
+        return Some(Vec::new());
+    }
+    let items = choice::items(node, "limit_keys", found);
+    if items.len() > KEY_PARTS_MAX {
+        found.add(
+            node.head(),
+            format!("`limit_keys` has {} parts", items.len()),
+            format!("use at most {KEY_PARTS_MAX}"),
+        );
+        return None;
+    }
+    let mut parts: Vec<Option<KeySource>> = Vec::new();
+    for item in items {
+        let Some(text) = item.scalar().filter(|_| !item.is_null()) else {
+            found.unfit(
+                item,
+                "limit_keys",
+                "a list of sources",
+                "write where each part comes from, as in `limit_keys: [header:x-api-key]`",
+            );
+            parts.push(None);
+            continue;
+        };
+        let part = key_source::read(text, item.place, found);
+        if part.is_some() && parts.contains(&part) {
+            found.add(item.place, format!("`{text}` is in `limit_keys` twice"), "delete one of the two");
+        }
+        parts.push(part);
+    }
+    parts.into_iter().collect()
+}
+
+/// The keys that a scope alone stands for.
+fn keys_of(
+    scope: Scope,
+    node: &Node<'_>,
+    condition: Option<&Condition>,
+    found: &mut Found,
+) -> Option<Vec<KeySource>> {
+    match scope {
+        Scope::User => Some(vec![KeySource::User]),
+        Scope::Ip => Some(vec![KeySource::Address]),
+        Scope::Network => Some(vec![KeySource::Prefix { v4: 32, v6: 64 }]),
+        Scope::Global => Some(Vec::new()),
+        Scope::Endpoint if condition.is_some_and(|condition| !tests_route(condition)) => {
+            let cure = "add `path: /api/search`; or `limit_keys: [path]` for one bucket per route";
+            found.add(node.place, "`scope` is `endpoint`, and nothing says which", cure);
+            None
+        }
+        Scope::Endpoint => Some(Vec::new()),
+        Scope::Organisation => {
+            let cure = "add where its name is, as in `limit_keys: [jwt:org]` or `limit_keys: [header:x-org]`";
+            found.add(node.place, "`scope` is `organisation`, and nothing says how to tell them apart", cure);
+            None
+        }
+    }
+}
+
+/// Whether a condition looks at the path or the host anywhere.
+fn tests_route(condition: &Condition) -> bool {
+    match condition {
+        Condition::Path(_) | Condition::Host(_) | Condition::Value(KeySource::Path, _) => true,
+        Condition::All(tests) | Condition::Any(tests) => tests.iter().any(tests_route),
+        Condition::Not(test) => tests_route(test),
+        Condition::Always | Condition::Method(_) | Condition::Value(..) => false,
+    }
+}
+
+/// What a rule is about, by its keys: the narrowest of them.
+fn scope_of(keys: &[KeySource], condition: Option<&Condition>) -> Scope {
+    let has = |test: fn(&KeySource) -> bool| keys.iter().any(test);
+    match () {
+        () if has(|key| {
+            matches!(
+                key,
+                KeySource::User
+                    | KeySource::Header(_)
+                    | KeySource::Cookie(_)
+                    | KeySource::Claim(_)
+                    | KeySource::Query(_)
+            )
+        }) =>
+        {
+            Scope::User
+        }
+        () if has(|key| *key == KeySource::Address) => Scope::Ip,
+        () if has(|key| matches!(key, KeySource::Prefix { .. } | KeySource::Fingerprint)) => Scope::Network,
+        () if has(|key| *key == KeySource::Plan) => Scope::Organisation,
+        () if has(|key| matches!(key, KeySource::Path | KeySource::Method | KeySource::Host)) => {
+            Scope::Endpoint
+        }
+        () if condition.is_some_and(tests_route) => Scope::Endpoint,
+        () => Scope::Global,
+    }
+}

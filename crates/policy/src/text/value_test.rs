@@ -1,0 +1,130 @@
+//! What a value must be: one, a list, `{regex: …}`, `{cidr: …}` or `{present: true}`.
+
+use std::net::IpAddr;
+
+use regex::RegexBuilder;
+
+use crate::{Condition, KeySource, ValueTest};
+
+use super::fields::Fields;
+use super::found::Found;
+use super::tree::{Kind, Node, cut};
+use super::{choice, network};
+
+/// Longest regex, as text.
+const REGEX_TEXT_BYTES_MAX: usize = 1_024;
+/// Largest regex, compiled.
+const REGEX_BYTES_MAX: usize = 1024 * 1024;
+/// Longest value to compare with.
+const VALUE_BYTES_MAX: usize = 512;
+
+const KINDS: [&str; 3] = ["regex", "cidr", "present"];
+const CURE: &str = "write a value, a list of values, `{regex: …}`, `{cidr: […]}` or `{present: true}`";
+
+/// The test that a source's value must pass, or a mistake.
+pub(super) fn read(source: &KeySource, node: &Node<'_>, found: &mut Found) -> Option<Condition> {
+    let field = source.to_string();
+    if let Kind::Map(_) = &node.kind {
+        return spelt_out(source, &field, node, found);
+    }
+    if *source == (KeySource::Prefix { v4: 32, v6: 64 }) || matches!(source, KeySource::Prefix { .. }) {
+        found.add(
+            node.head(),
+            format!("`{field}` cannot be compared with a value"),
+            "write `ip:address: {cidr: [10.0.0.0/8]}`",
+        );
+        return None;
+    }
+    let items = choice::items(node, &field, found);
+    let values: Vec<Option<Box<str>>> = items.iter().map(|item| value(source, &field, item, found)).collect();
+    let values = values.into_iter().collect::<Option<Vec<_>>>().filter(|values| !values.is_empty())?;
+    Some(Condition::Value(source.clone(), ValueTest::OneOf(values)))
+}
+
+fn value(source: &KeySource, field: &str, node: &Node<'_>, found: &mut Found) -> Option<Box<str>> {
+    let Some(text) = node.scalar().filter(|_| !node.is_null()) else {
+        found.unfit(node, field, "a value", CURE);
+        return None;
+    };
+    if text.len() > VALUE_BYTES_MAX {
+        found.add(
+            node.place,
+            format!("the value is {} bytes long", text.len()),
+            format!("use at most {VALUE_BYTES_MAX}"),
+        );
+        return None;
+    }
+    if *source != KeySource::Address {
+        return Some(text.into());
+    }
+    match text.parse::<IpAddr>() {
+        // As requests' addresses are compared: IPv4 is IPv4 however it was written.
+        Ok(address) => Some(address.to_canonical().to_string().into()),
+        Err(_) if text.contains('/') => {
+            found.add(
+                node.place,
+                format!("`{}` is a network, not an address", cut(text)),
+                format!("write `{field}: {{cidr: [{}]}}`", cut(text)),
+            );
+            None
+        }
+        Err(_) => {
+            found.unfit(node, field, "an address", "write an address, as in `192.0.2.7` or `2001:db8::7`");
+            None
+        }
+    }
+}
+
+fn spelt_out(source: &KeySource, field: &str, node: &Node<'_>, found: &mut Found) -> Option<Condition> {
+    let mut fields = Fields::of(node, field, CURE, found)?;
+    let given: Vec<_> =
+        KINDS.iter().filter_map(|kind| fields.take(kind).map(|value| (*kind, value))).collect();
+    fields.refuse_rest(&format!("the test of `{field}`"), &KINDS, found);
+    let [(kind, value)] = given[..] else {
+        if given.len() > 1 || node.entries().is_some_and(<[_]>::is_empty) {
+            let what = format!("the test of `{field}` has {} kinds", given.len());
+            found.add(
+                node.head(),
+                what,
+                "write one of `regex`, `cidr` or `present`; several tests go into `all: […]`",
+            );
+        }
+        return None;
+    };
+    let test = |test| Condition::Value(source.clone(), test);
+    match kind {
+        "regex" => regex(value, found).map(|regex| test(ValueTest::Matches(regex))),
+        "cidr" => network::read(value, "cidr", found).map(|networks| test(ValueTest::Within(networks))),
+        _ => match choice::truth(value, "present", found)? {
+            true => Some(test(ValueTest::Present)),
+            false => Some(Condition::Not(Box::new(test(ValueTest::Present)))),
+        },
+    }
+}
+
+fn regex(node: &Node<'_>, found: &mut Found) -> Option<regex::Regex> {
+    let text = choice::text(node, "regex", REGEX_TEXT_BYTES_MAX, found)?;
+    match RegexBuilder::new(text)
+        .size_limit(REGEX_BYTES_MAX)
+        .dfa_size_limit(REGEX_BYTES_MAX)
+        .nest_limit(50)
+        .build()
+    {
+        Ok(regex) => Some(regex),
+        Err(regex::Error::CompiledTooBig(_)) => {
+            let what = format!("the regex compiles to more than {REGEX_BYTES_MAX} bytes");
+            found.add(node.place, what, "use smaller repetitions, or a list of values");
+            None
+        }
+        Err(error) => {
+            let told = error.to_string();
+            let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            found.add(
+                node.place,
+                format!("this is no regex: {last}"),
+                "mend it; special characters are taken literally after a backslash",
+            );
+            None
+        }
+    }
+}
