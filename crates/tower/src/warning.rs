@@ -53,12 +53,12 @@ mod tests {
         let warning = Warning::UntrustedForwarding {
             peer: [10, 0, 0, 7].into(),
             field: "x-forwarded-for".into(),
-            line: r#"client_address: {trusted: ["10.0.0.7/32"]}"#.to_owned(),
+            line: r#"client_address: {trusted_proxies: ["10.0.0.7/32"]}"#.to_owned(),
         };
         assert_eq!(
             warning.to_string(),
             "`x-forwarded-for` from 10.0.0.7, which is no trusted proxy, was ignored; if it is a proxy of yours, add to the \
-             policy: client_address: {trusted: [\"10.0.0.7/32\"]}"
+             policy: client_address: {trusted_proxies: [\"10.0.0.7/32\"]}"
         );
         for cure in ["into_make_service_with_connect_info", "PeerAddress"] {
             assert!(Warning::WithoutPeer.to_string().contains(cure));
