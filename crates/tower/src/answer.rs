@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderValue, Method, Response, StatusCode};
 use tollgate::{Answering, Decision, PolicyLimiter};
 
 use crate::body::ResponseBody;
@@ -25,10 +26,11 @@ pub(crate) fn denial<B>(
     })
 }
 
-/// Whether a content type is one of gRPC.
-pub(crate) fn is_grpc(content_type: &HeaderValue) -> bool {
-    let start = content_type.as_bytes().get(.."application/grpc".len());
-    start.is_some_and(|start| start.eq_ignore_ascii_case(b"application/grpc"))
+/// The content type of a gRPC call, which is always a POST; `None` of other requests.
+pub(crate) fn grpc_type(request: &Parts) -> Option<&HeaderValue> {
+    let content_type = request.headers.get(CONTENT_TYPE).filter(|_| request.method == Method::POST)?;
+    let start = content_type.as_bytes().get(.."application/grpc".len())?;
+    start.eq_ignore_ascii_case(b"application/grpc").then_some(content_type)
 }
 
 fn to_http<B>(answering: &Answering<'_>) -> Response<ResponseBody<B>> {
@@ -67,11 +69,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grpc_is_told_by_how_the_content_type_starts() {
-        let check = |text| is_grpc(&HeaderValue::from_static(text));
-        assert!(
-            check("application/grpc") && check("application/grpc+proto") && check("Application/gRPC-web")
-        );
-        assert!(!check("application/json") && !check("application/gr") && !check(""));
+    fn a_call_is_told_by_its_method_and_how_its_content_type_starts() {
+        let check = |method: Method, content_type: &str| {
+            let request = http::Request::builder().method(method).header(CONTENT_TYPE, content_type);
+            grpc_type(&request.body(()).unwrap().into_parts().0).is_some()
+        };
+        for grpc in ["application/grpc", "application/grpc+proto", "Application/gRPC-web"] {
+            assert!(check(Method::POST, grpc) && !check(Method::GET, grpc), "{grpc}");
+        }
+        for other in ["application/json", "application/gr", ""] {
+            assert!(!check(Method::POST, other), "{other}");
+        }
     }
 }

@@ -25,6 +25,10 @@ impl Headers for HeaderFields<'_> {
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
         self.0.get_all(name).iter().filter_map(text).for_each(visit);
     }
+
+    fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
+        self.0.get_all(name).iter().map(HeaderValue::as_bytes).for_each(visit);
+    }
 }
 
 /// The value if it is text: UTF-8, as some send names.
@@ -65,5 +69,8 @@ mod tests {
         names.sort();
         assert_eq!(names, ["cookie", "cookie", "x-api-key", "x-raw"]);
         assert_eq!(values, ["a=1", "b=2"]);
+        let mut lines = Vec::new();
+        fields.each_line("x-raw", &mut |line| lines.push(line.to_owned()));
+        assert_eq!(lines, [b"\xff\xfe"], "what is no text is a line all the same");
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
@@ -55,8 +54,7 @@ where
         let limiter = &self.turnstile.limiter;
         let decision = self.turnstile.check(&parts, &body.size_hint());
         if !decision.is_admitted() {
-            let grpc = parts.headers.get(CONTENT_TYPE).filter(|content_type| answer::is_grpc(content_type));
-            return ResponseFuture::denied(answer::denial(limiter, &decision, grpc));
+            return ResponseFuture::denied(answer::denial(limiter, &decision, answer::grpc_type(&parts)));
         }
         let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
         let admitted = Admitted { fields, open: Open::of(limiter, decision) };

@@ -13,7 +13,7 @@ pub struct TurnstileStats {
     pub untrusted_forwarding: u64,
     /// Requests of which the peer's address is unknown.
     pub without_peer: u64,
-    /// Tokens that did not verify: forged, expired, or of a key that is not known. Their requests count as anonymous.
+    /// Tokens that did not verify: forged, expired, or of a key that is not known. Their requests count as those of nobody.
     pub refused_tokens: u64,
 }
 

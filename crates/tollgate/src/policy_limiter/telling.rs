@@ -11,6 +11,9 @@ use super::decision::Decision;
 use super::refused::Refused;
 use crate::{Answering, Charge, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation};
 
+/// When to try again if a check was at fault, which no policy should bring about.
+const FAULT_WAIT: Span = Span::from_secs(1);
+
 impl PolicyLimiter {
     /// What the bucket of each enforced rule that was asked holds now, in the order of [`Decision::rules`].
     pub fn balances<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Tokens> + 'd {
@@ -40,6 +43,8 @@ impl PolicyLimiter {
                 violations.extend(violated(limiter, decision, now));
                 Outcome::Never { violated: &violations }
             }
+            // A check that was at fault has let nobody through.
+            (None, Some(Verdict::Invalid(_))) => Outcome::Unavailable { wait: FAULT_WAIT },
             (None, _) => Outcome::Admitted { tightest: Standing::tightest(self.standings(decision)) },
         };
         let client = decision.identity().to_le_bytes();

@@ -3,6 +3,7 @@
 
 mod afterwards;
 mod answers;
+mod bare_hyper;
 mod clones;
 mod costs;
 mod grpc;
