@@ -160,6 +160,11 @@ impl PolicyLimiter {
         InForce(self.inner.ruleset.load_full())
     }
 
+    /// Shows `look` the policy in force. Cheaper than [`PolicyLimiter::policy`], for doors that look at it with every request.
+    pub fn with_policy<T>(&self, look: impl FnOnce(&Policy) -> T) -> T {
+        look(self.inner.ruleset.load().policy())
+    }
+
     /// Why a request meets which rules. Allocates; for tools.
     pub fn explain(&self, facts: &Facts<'_>) -> Explanation {
         let ruleset = self.inner.ruleset.load();

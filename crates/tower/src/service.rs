@@ -54,6 +54,7 @@ where
         let limiter = &self.turnstile.limiter;
         let decision = self.turnstile.check(&parts, &body.size_hint());
         if !decision.is_admitted() {
+            self.turnstile.counts.denied.add();
             return ResponseFuture::denied(answer::denial(limiter, &decision, answer::grpc_type(&parts)));
         }
         let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What a layer and all of its clones have seen since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TurnstileStats {
-    /// Requests let through.
-    pub admitted: u64,
     /// Requests answered here.
     pub denied: u64,
     /// Requests whose peer is no trusted proxy, and that named a client all the same. They were not believed.
@@ -27,7 +25,6 @@ pub(crate) struct Count {
 /// The counts of one turnstile.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    pub(crate) admitted: Count,
     pub(crate) denied: Count,
     pub(crate) untrusted_forwarding: Count,
     pub(crate) without_peer: Count,
@@ -55,7 +52,6 @@ impl Count {
 impl Counts {
     pub(crate) fn read(&self) -> TurnstileStats {
         TurnstileStats {
-            admitted: self.admitted.read(),
             denied: self.denied.read(),
             untrusted_forwarding: self.untrusted_forwarding.read(),
             without_peer: self.without_peer.read(),

@@ -40,11 +40,12 @@ impl Turnstile {
     /// Decides a request, and charges it if it is admitted.
     pub(crate) fn check(&self, parts: &Parts, body: &SizeHint) -> Decision {
         let fields = HeaderFields(&parts.headers);
-        let policy = self.limiter.policy();
-        let token = self.read_token(&policy, fields);
+        let (address, token) = self.limiter.with_policy(|policy| {
+            (self.client_address(policy, parts, fields), self.read_token(policy, fields))
+        });
         let principal = parts.extensions.get::<Principal>();
         let mut facts = Facts {
-            address: self.client_address(&policy, parts, fields),
+            address,
             headers: &fields,
             user: principal.and_then(|principal| principal.user.as_deref()).or(token.user.as_deref()),
             plan: principal.and_then(|principal| principal.plan.as_deref()).or(token.plan.as_deref()),
@@ -54,10 +55,7 @@ impl Turnstile {
         if let Some(facts_with) = &self.facts_with {
             facts_with(parts, &mut facts);
         }
-        let decision = self.limiter.check(&facts);
-        let count = if decision.is_admitted() { &self.counts.admitted } else { &self.counts.denied };
-        count.add();
-        decision
+        self.limiter.check(&facts)
     }
 
     /// The client's address by what the policy trusts (K3).

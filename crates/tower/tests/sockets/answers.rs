@@ -39,8 +39,7 @@ async fn every_admit_says_what_is_left_and_the_denial_has_every_field() {
 
     served.clock.advance(Span::from_secs(1));
     assert!(served.get("/").await.is_admitted(), "at the exact wait it is admitted");
-    let stats = served.layer.stats();
-    assert_eq!((stats.admitted, stats.denied), (4, 1));
+    assert_eq!(served.layer.stats().denied, 1);
 }
 
 #[tokio::test]

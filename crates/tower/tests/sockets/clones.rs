@@ -39,8 +39,7 @@ async fn defect_22_a_flood_through_1500_clones_admits_the_burst_and_then_the_rat
         }
         assert_eq!(calls.load(Ordering::Relaxed), expected, "after {second} s");
     }
-    let stats = layer.stats();
-    assert_eq!((stats.admitted, stats.denied), (15, 4 * REQUESTS as u64 - 15));
+    assert_eq!(layer.stats().denied, 4 * REQUESTS as u64 - 15, "every other one was denied, and counted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
