@@ -33,7 +33,8 @@
 //! - **Fields**: on admits and denials alike, as the policy's header profile says. If a response already has one of the fields
 //!   that would be added, none is: half of one limiter's figures beside half of another's would be untrue, and a handler
 //!   or an inner layer knows better. Shadow rules are never seen.
-//! - **gRPC**: a call whose content type starts with `application/grpc` is denied by HTTP 200 and a status without a body.
+//! - **gRPC**: a POST whose content type starts with `application/grpc` is denied by HTTP 200 and a status without a body. To rules
+//!   that refund by status every answered call is a 200, since its own status comes with the trailers.
 //! - **Afterwards**: charges are given back for statuses that a rule refunds, and estimates are settled by the header field that a
 //!   rule names, which stays in the response. Places of concurrency rules are held until the response's body has ended or
 //!   is dropped; after an upgrade (101) that is when the upgrade was answered.
