@@ -31,6 +31,19 @@ fn json_mode_prints_one_object_per_case_and_subject_and_nothing_else() {
 }
 
 #[test]
+fn the_policy_suite_measures_checking_matching_and_compiling() {
+    let output = bench(&["policy", "--json", "--quick", "--scale", "1000"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let subjects: Vec<&str> = lines.iter().filter_map(|line| line["subject"].as_str()).collect();
+    assert_eq!(subjects, ["policy", "four_buckets", "10000_rules", "10_rules", "policy"]);
+    assert!(lines.iter().all(|line| line["suite"] == "policy" && line["ns"].is_number()));
+    let output = bench(&["policy", "--quick", "--scale", "1000", "--case", "compile*"]);
+    assert!(text(&output.stdout).contains("What was asked for"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn tables_end_with_what_was_asked_for() {
     let output = bench(&["core", "--quick", "--scale", "10000", "--case", "str/*/uniform/1t/single"]);
     assert!(output.status.success(), "{}", text(&output.stderr));

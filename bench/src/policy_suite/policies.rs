@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 
 use tollgate::policy::Policy;
 
+#[cfg(doc)]
+use crate::core_suite::quota::Quota;
 use crate::problem::Problem;
 
-/// Twenty rules, of which four apply to an API request of a user with a plan: user, organisation, endpoint, everybody. The
-/// figures are so large that everything is admitted, as in the core suite.
+/// Twenty rules, of which four apply to an API request of a user with a plan: user, organisation, endpoint, everybody. Those four
+/// have the limit of the core suite's bare check ([`Quota::MANY_KEYS`]): everything is admitted, and no bucket is full again soon.
 pub(crate) fn realistic() -> Result<Policy, Problem> {
     let mut text = String::from(
         "
@@ -15,12 +17,12 @@ rules:
   - group: plans
     combine: first
     rules:
-      - {name: enterprise, scope: user, plan: enterprise, rate: 100000/s, burst: 1000000}
-      - {name: pro, scope: user, plan: pro, rate: 100000/s, burst: 1000000}
-      - {name: free, scope: user, rate: 100000/s, burst: 1000000}
-  - {name: organisation, scope: organisation, limit_keys: ['jwt:org'], rate: 10000000/s, burst: 100000000}
-  - {name: endpoint, scope: endpoint, limit_keys: [path], match: {path: /api/v1/*}, rate: 100000000/s, burst: 1000000000}
-  - {name: everything, scope: global, rate: 1000000000/s, burst: 10000000000}
+      - {name: enterprise, scope: user, plan: enterprise, rate: 24/h, burst: 30000000}
+      - {name: pro, scope: user, plan: pro, rate: 24/h, burst: 30000000}
+      - {name: free, scope: user, rate: 24/h, burst: 30000000}
+  - {name: organisation, scope: organisation, limit_keys: ['jwt:org'], rate: 24/h, burst: 30000000}
+  - {name: endpoint, scope: endpoint, limit_keys: [path], match: {path: /api/v1/*}, rate: 24/h, burst: 30000000}
+  - {name: everything, scope: global, rate: 24/h, burst: 30000000}
   - {name: banned, action: block, match: {'ip:address': {cidr: [203.0.113.0/24]}}}
   - {name: health, action: allow, match: {path: /healthz}}
 ",
@@ -59,12 +61,12 @@ pub(crate) fn wide(rules: u32) -> Result<Policy, Problem> {
 /// [`wide`], as a file.
 pub(crate) fn wide_text(rules: u32) -> String {
     let mut text =
-        String::from("rules:\n  - {name: everything, scope: global, rate: 1000000/s, burst: 100000000}\n");
+        String::from("rules:\n  - {name: everything, scope: global, rate: 24/h, burst: 30000000}\n");
     for rule in 1..rules {
         let _ = writeln!(
             text,
-            "  - {{name: r{rule}, scope: user, match: {{path: /service{}/v1/items/{rule}, method: GET}}, rate: 100000/s, \
-             burst: 1000000}}",
+            "  - {{name: r{rule}, scope: user, match: {{path: /service{}/v1/items/{rule}, method: GET}}, rate: 24/h, burst: \
+             30000000}}",
             rule % 97
         );
     }

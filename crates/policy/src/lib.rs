@@ -9,6 +9,7 @@
 
 mod policy;
 mod presets;
+mod schema;
 mod text;
 
 mod condition;
@@ -52,6 +53,7 @@ pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
+pub use schema::schema;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,

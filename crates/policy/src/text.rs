@@ -33,6 +33,8 @@ mod rate;
 mod rule;
 mod rule_keys;
 mod rule_name;
+#[cfg(test)]
+mod schema_tests;
 mod settings;
 mod short_form;
 mod snippet;

@@ -44,7 +44,7 @@ pub(super) fn made_of(rule: &Rule) -> Box<str> {
 fn distinctions(condition: &Condition) -> Vec<&str> {
     match condition {
         Condition::All(tests) => tests.iter().flat_map(distinctions).collect(),
-        Condition::Path(test) => match &test.pattern {
+        Condition::Path(path) => match &path.pattern {
             PathPattern::Exact(text) | PathPattern::Prefix(text) | PathPattern::Glob { text, .. } => {
                 vec![text]
             }
