@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-/// Whom a program has authenticated, put into the request's extensions by a layer outside of this one. Goes before what a
-/// token says. A request without one is no user, whatever it claims.
+/// Whom a program has authenticated, put into the request's extensions by a layer outside of this one. Where there is one,
+/// the user and the plan of a token count for nothing; its other claims still do.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Principal {
     /// Who it is; `None`: nobody is known, only the plan.

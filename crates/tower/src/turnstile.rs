@@ -43,12 +43,16 @@ impl Turnstile {
         let (address, token) = self.limiter.with_policy(|policy| {
             (self.client_address(policy, parts, fields), self.read_token(policy, fields))
         });
-        let principal = parts.extensions.get::<Principal>();
+        let (user, plan) = match parts.extensions.get::<Principal>() {
+            // The plan of somebody's token is not that of whom the program knows.
+            Some(principal) => (principal.user.as_deref(), principal.plan.as_deref()),
+            None => (token.user.as_deref(), token.plan.as_deref()),
+        };
         let mut facts = Facts {
             address,
             headers: &fields,
-            user: principal.and_then(|principal| principal.user.as_deref()).or(token.user.as_deref()),
-            plan: principal.and_then(|principal| principal.plan.as_deref()).or(token.plan.as_deref()),
+            user,
+            plan,
             claims: token.claims(),
             ..request_facts::of(parts, body)
         };

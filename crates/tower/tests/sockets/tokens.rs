@@ -1,11 +1,15 @@
 //! Tokens (K4): only a verified one chooses a tier, and dropping a key gains nothing (K5).
 
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use tollgate::jwt::{KeyMaterial, Verifier};
-use tollgate_tower::Warning;
+use tollgate_tower::{Principal, TollgateLayer, Warning};
+use tower::{Layer, ServiceExt, service_fn};
 
-use crate::served::{START_S, Served};
+use crate::served::{START_S, Served, limiter};
 
 const SECRET: &[u8; 32] = b"a secret of thirty-two bytes ...";
 
@@ -78,6 +82,37 @@ async fn a_forged_token_is_nobody_and_all_of_them_together_gain_no_quota() {
     assert_eq!(admitted, 2, "one anonymous client of the free tier");
     assert_eq!(served.layer.stats().refused_tokens, 25 * forgeries.len() as u64);
     assert_eq!(admitted_with(&served, &good).await, 20, "and the true one is unharmed");
+}
+
+#[tokio::test]
+async fn whom_the_program_knows_has_no_plan_from_somebodys_token() {
+    let policy = "{jwt: {keys: [{algorithm: HS256, secret_env: SECRET_OF_TESTS}]}, rules: [\
+        {group: tiers, combine: first, rules: [\
+        {name: enterprise, limit_keys: [user], plan: enterprise, rate: 100/s, burst: 20}, \
+        {name: free, limit_keys: [user], rate: 1/s, burst: 2}]}]}";
+    let (limiter, _clock) = limiter(policy);
+    let settings = limiter.policy().jwt.clone().unwrap();
+    let secret = KeyMaterial::secret("`jwt.keys[0]`", "HS256", *SECRET);
+    let layer = TollgateLayer::new(limiter).on_warning(|_| {});
+    let layer = layer.verify_tokens(Verifier::new(&settings, &[secret]).unwrap());
+    let token = format!("Bearer {}", token(Algorithm::HS256, SECRET, &claims("ann", "enterprise")));
+    for (principal, expected) in
+        [(None, 20), (Some(Principal::user("ann")), 2), (Some(Principal::user("bob")), 2)]
+    {
+        let mut admitted = 0;
+        for _ in 0..25 {
+            let service = layer.layer(service_fn(async |_: Request<Full<Bytes>>| {
+                Ok::<_, std::convert::Infallible>(Response::new(Full::<Bytes>::default()))
+            }));
+            let mut request = Request::new(Full::default());
+            request.headers_mut().insert("authorization", token.parse().unwrap());
+            if let Some(principal) = principal.clone() {
+                request.extensions_mut().insert(principal);
+            }
+            admitted += usize::from(service.oneshot(request).await.unwrap().status() == 200);
+        }
+        assert_eq!(admitted, expected, "{principal:?}");
+    }
 }
 
 #[tokio::test]
