@@ -9,7 +9,7 @@ use super::found::Found;
 use super::tree::{Node, Place};
 
 /// Longest name.
-const NAME_BYTES_MAX: usize = 128;
+const NAME_BYTES_MAX: usize = 112;
 
 /// A name that can stand in headers, metrics and keys, or a mistake.
 pub(super) fn read(node: &Node<'_>, field: &str, found: &mut Found) -> Option<Box<str>> {
