@@ -84,7 +84,14 @@ impl Reservation {
         Ok(self.settle(&open, |charge| actual[charge]))
     }
 
-    /// Gives everything back: nothing was done.
+    /// Gives everything back: nothing was done. No more than there would be if nothing had been reserved: what the bucket would
+    /// have minted beyond full meanwhile is lost, and what a [reset](Rule::reset) has forgiven is not given as well. After two and a
+    /// half hours, all is lost if the limit was changed meanwhile.
+    ///
+    /// Two things it cannot see, each worth at most the estimate: that a smaller [tier](Rule::tier), on which the client was checked
+    /// meanwhile, had no room for what was reserved; and that the clock was set back, by less than a debt of
+    /// [`crate::LimiterBuilder::debt_max`] takes to be repaid, from a time when the bucket had filled up again. Only a
+    /// [manual clock](crate::Clock::manual) can be set back.
     pub fn cancel(&self) -> Result<Settled, SettleError> {
         let open = self.close(|_| Ok(()))?;
         Ok(self.settle(&open, |_| Cost::micros(0)))

@@ -1,4 +1,4 @@
-//! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, settlements, resets.
+//! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, overruns.
 //!
 //! A bucket that is not in the table is full, unless its windows are crowded: there is nothing to give it. Whatever is given, no bucket is ever fuller than
 //! full, nor in a crowded window than its neighbours; whatever is taken, none goes deeper into debt than it may.
@@ -7,7 +7,6 @@ use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens
 
 use crate::memory::gates::Held;
 use crate::memory::meters::MeterSource;
-use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::memory::survey::Survey;
@@ -23,7 +22,7 @@ pub(crate) struct Adjusted {
 
 /// Why an absent bucket was not changed: it got no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NoRoom {
+pub(crate) enum NoRoom {
     /// The shared overflow bucket stands for it.
     UseOverflow,
     /// It is denied until there is room.
@@ -32,7 +31,7 @@ enum NoRoom {
 
 impl Adjusted {
     /// Nothing happened.
-    const NOT: Adjusted = Adjusted { before: 0, after: 0 };
+    pub(crate) const NOT: Adjusted = Adjusted { before: 0, after: 0 };
 
     /// Micro-tokens that the bucket gained, if any.
     pub(crate) fn given(self) -> Tokens {
@@ -73,8 +72,7 @@ impl<M: MeterSource> Store<M> {
                 log.charge(part(log.balance(&limit, now)), now);
             });
         }
-        let next =
-            |reading: &Reading, mark| reading.adjust(mark, -part(reading.balance(mark)).cast_signed());
+        let next = |reading: &Reading, mark| reading.adjust(mark, -part(reading.balance(mark)).cast_signed());
         match self.try_rewrite(ask, when, next) {
             Ok(adjusted) => adjusted,
             Err(NoRoom::UseOverflow) => self.rewrite_overflow(ask, when, next),
@@ -82,79 +80,8 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Gives back up to `amount` of a charge that was made: no more than if it had never been made. What the bucket would have
-    /// minted beyond full meanwhile, had it not been charged, is lost; so is what was charged under another tier, whose burst is
-    /// another, and what a reset has forgiven. In a leaky bucket others may have queued behind it and been told when to leave, so
-    /// only the last one gives back. No bucket is deeper in debt than `debt_max`, unless its clock was set back.
-    pub(crate) fn give_back(
-        &self,
-        receipt: &Receipt,
-        amount: Tokens,
-        debt_max: Tokens,
-        when: When<'_>,
-    ) -> Adjusted {
-        if receipt.overflow {
-            // Nobody resets what strangers share; and all that wait there may be in debt.
-            let unknown = Tokens::from_micros(u64::MAX);
-            return self.give_back_unforgiven(receipt, amount, unknown, when);
-        }
-        let give = || self.give_back_unforgiven(receipt, amount, debt_max, when);
-        self.resets.unless_reset(receipt.ask.id, receipt.resets, give).unwrap_or(Adjusted::NOT)
-    }
-
-    fn give_back_unforgiven(
-        &self,
-        receipt: &Receipt,
-        amount: Tokens,
-        debt_max: Tokens,
-        when: When<'_>,
-    ) -> Adjusted {
-        let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
-        let (cost, ruler) = (ask.demand.cost, self.meters.ruler(ask.limit));
-        let (charged_under, has_lapsed) = (ruler.reading(now), ruler.has_lapsed(receipt.at, now));
-        let next = |reading: &Reading, mark| match (receipt.generation, reading) {
-            (Some(generation), _) => reading.leave(mark, generation, cost).unwrap_or(mark),
-            (None, _) if has_lapsed => mark,
-            (None, Reading::Level { .. }) if *reading != charged_under => mark,
-            (None, _) if ruler.is_queue() && mark != *paid => mark,
-            (None, _) => reading.give_back(mark, *paid, cost, amount.as_micros(), debt_max),
-        };
-        if receipt.overflow { self.rewrite_overflow(ask, when, next) } else { self.rewrite(ask, when, next) }
-    }
-
-    /// Gives back up to `amount` of a charge to a log, if it still counts and no reset has forgiven it.
-    pub(crate) fn give_back_to_log(&self, receipt: &LogReceipt, amount: Tokens, when: When<'_>) -> Adjusted {
-        let ask = Ask { id: receipt.id, limit: receipt.limit_id, demand: receipt.demand };
-        let Some(limit) = self.meters.ruler(receipt.limit_id).log() else { return Adjusted::NOT };
-        let give = || {
-            self.adjust_log(&ask, &limit, when.moment(), |log| {
-                log.give_back_of(receipt.at, amount.as_micros());
-            })
-        };
-        self.resets.unless_reset(receipt.id, receipt.resets, give).unwrap_or(Adjusted::NOT)
-    }
-
-    /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid. What
-    /// was charged before is not given back after it.
-    pub(crate) fn reset(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
-        self.resets.reset(ask.id, || self.fill(ask, booked, when))
-    }
-
-    fn fill(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
-        if let Some(limit) = self.meters.ruler(ask.limit).log() {
-            return self.adjust_log(ask, &limit, when.moment(), |log| {
-                log.give_back(u64::MAX);
-            });
-        }
-        if self.find(ask).is_none() && !self.would_be_full(ask, when) {
-            // Displaced from a crowded window: without a place it would come back as it is.
-            let _ = self.place(ask, when);
-        }
-        let booked = booked.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
-        self.rewrite(ask, when, |reading, mark| reading.adjust(reading.reset(mark), -booked))
-    }
-
-    fn adjust_log(
+    /// Changes a log.
+    pub(crate) fn adjust_log(
         &self,
         ask: &Ask,
         limit: &SlidingLog,
@@ -232,7 +159,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Moves the mark of the bucket that stands for all clients of a limit who find no room.
-    fn rewrite_overflow(
+    pub(crate) fn rewrite_overflow(
         &self,
         ask: &Ask,
         when: When<'_>,
@@ -250,7 +177,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Puts an absent bucket into the table, uncharged; it may be there now.
-    fn place(&self, ask: &Ask, when: When<'_>) -> Result<(), NoRoom> {
+    pub(crate) fn place(&self, ask: &Ask, when: When<'_>) -> Result<(), NoRoom> {
         // Asks for nothing, so that one that is empty finds a place, too.
         match self.move_in(&asking_nothing(ask), when, Purpose::Place) {
             MoveIn::LookAgain => Ok(()),
@@ -267,7 +194,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Whether an absent bucket would be as full as one can be, were it charged now.
-    fn would_be_full(&self, ask: &Ask, when: When<'_>) -> bool {
+    pub(crate) fn would_be_full(&self, ask: &Ask, when: When<'_>) -> bool {
         let reading = self.meters.ruler(ask.limit).reading(when.moment());
         self.unchanged(ask, when).after == reading.balance(reading.full_mark()).max(0)
     }

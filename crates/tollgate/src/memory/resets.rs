@@ -119,6 +119,10 @@ mod tests {
         drop(shard);
         assert_eq!(resets.unless_reset(id(0), before, || ()), None);
         assert_eq!(resets.unless_reset(id(0), resets.count(), || ()), Some(()));
-        assert_eq!(resets.unless_reset(id(1), before, || ()), Some(()), "another shard has forgotten nothing");
+        assert_eq!(
+            resets.unless_reset(id(1), before, || ()),
+            Some(()),
+            "another shard has forgotten nothing"
+        );
     }
 }

@@ -6,8 +6,7 @@ use super::{MINUTE, admitted, slow, with};
 
 /// A table that has no room for anyone else.
 fn crowded(limit: Limit) -> (Limiter, Clock) {
-    let (limiter, clock) =
-        with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), limit);
+    let (limiter, clock) = with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), limit);
     let filler = limiter.rule("filler", slow(5)).unwrap();
     for client in 0..2_000_u64 {
         let _ = filler.check(client);
