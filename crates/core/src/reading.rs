@@ -117,11 +117,11 @@ impl Reading {
     }
 
     /// The word after up to `micros` of a charge of `cost`, which left the bucket at `paid`, are given back to the bucket at
-    /// `mark`: no more than [`Reading::returnable`], also by a clock that was set back, unless by less than `debt_max` takes to be
-    /// repaid. Places are given back by [`Reading::leave`].
+    /// `mark`: no more than [`Reading::returnable`], and less by a clock that was set back, where the bucket stands deeper in debt
+    /// than `debt_max`. Places are given back by [`Reading::leave`].
     #[must_use]
     pub fn give_back(&self, mark: Mark, paid: Mark, cost: Cost, micros: u64, debt_max: Tokens) -> Mark {
-        let micros = micros.min(cost.as_micros());
+        let micros = micros.min(cost.as_micros()).min(i64::MAX.unsigned_abs());
         match self {
             Reading::Level { level, .. } => level.give_back(mark, paid, cost, micros, debt_max),
             Reading::Counter(counter) => counter.give_back(mark, paid, micros),

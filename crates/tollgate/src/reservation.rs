@@ -89,9 +89,9 @@ impl Reservation {
     /// half hours, all is lost if the limit was changed meanwhile.
     ///
     /// Two things it cannot see, each worth at most the estimate: that a smaller [tier](Rule::tier), on which the client was checked
-    /// meanwhile, had no room for what was reserved; and that the clock was set back, by less than a debt of
-    /// [`crate::LimiterBuilder::debt_max`] takes to be repaid, from a time when the bucket had filled up again. Only a
-    /// [manual clock](crate::Clock::manual) can be set back.
+    /// meanwhile, had no room for what was reserved; and that the clock was set back from a time when the bucket had filled up
+    /// again, unless the bucket is left deeper in debt than [`crate::LimiterBuilder::debt_max`] allows: then as much less is given.
+    /// Only a [manual clock](crate::Clock::manual) can be set back.
     pub fn cancel(&self) -> Result<Settled, SettleError> {
         let open = self.close(|_| Ok(()))?;
         Ok(self.settle(&open, |_| Cost::micros(0)))
