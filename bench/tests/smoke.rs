@@ -18,9 +18,9 @@ fn json_mode_prints_one_object_per_case_and_subject_and_nothing_else() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines: Vec<Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // Eleven cases of speed and one of memory with four subjects each; four buckets, and eleven other deeds, against one; two
+    // Eleven cases of speed and one of memory with four subjects each; four buckets, and fifteen other deeds, against one; two
     // cases of waiting with three subjects each.
-    assert_eq!(lines.len(), 12 * 4 + 2 + 11 * 2 + 2 * 3);
+    assert_eq!(lines.len(), 12 * 4 + 2 + 15 * 2 + 2 * 3);
     for line in &lines {
         assert_eq!(line["suite"], "core");
         assert!(line["subject"].is_string() && line["ratio_to"].is_string(), "{line}");

@@ -11,6 +11,7 @@ use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::logs::Logs;
 use crate::memory::meters::MeterSource;
+use crate::memory::resets::Resets;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
@@ -43,6 +44,7 @@ pub(crate) struct Store<M> {
     pub(crate) gates: Gates,
     /// The buckets whose state is not a word.
     pub(crate) logs: Logs,
+    pub(crate) resets: Resets,
     pub(crate) crowding: Crowding,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
     /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
@@ -76,6 +78,7 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn new(table: Table, crowding: Crowding, meters: M, log_entries_max: usize) -> Store<M> {
         Store {
             logs: Logs::new(log_entries_max),
+            resets: Resets::new(),
             gates: Gates::new(table.windows() as usize),
             table,
             meters,
