@@ -100,6 +100,11 @@ impl World {
         given.given().as_micros()
     }
 
+    /// Fills a bucket, whatever was taken from it.
+    pub fn reset(&self, letter: Letter, tick: u64) {
+        self.store.reset(&ask(letter), Tokens::ZERO, When::Given(at(tick)));
+    }
+
     /// Enters what was paid as a reservation of this number.
     pub fn reserve(&self, number: u64, Paid(receipt): Paid, tick: u64) {
         let claim = self.ledger.claim(number, at(tick)).expect("the ledger has room");

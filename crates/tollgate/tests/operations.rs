@@ -307,7 +307,7 @@ fn a_live_log_is_told_by_the_limit_in_force() {
     for quota in [12, 2] {
         rule.set_limit(log(quota)).unwrap();
         let live = limiter.live_buckets().next().unwrap();
-        assert_eq!((live.balance_micros, live.full), ((quota as i64 - 3) * 1_000_000, tokens(quota)));
+        assert_eq!((live.balance_micros, live.full), ((quota.cast_signed() - 3) * 1_000_000, tokens(quota)));
     }
 }
 

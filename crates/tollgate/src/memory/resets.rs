@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 
 use crate::identity::BucketId;
+use crate::memory::slot::mutant;
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering, SHARDS};
 
 /// Resets of one shard in one of its two maps; so at least the last 32,768 of a limiter are remembered if they spread evenly.
@@ -62,7 +63,7 @@ impl Resets {
         give: impl FnOnce() -> T,
     ) -> Option<T> {
         let shard = self.shard(id);
-        (!shard.is_reset_since(id, before)).then(give)
+        (!shard.is_reset_since(id, before) || mutant::is("gives back forgiven")).then(give)
     }
 
     fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {

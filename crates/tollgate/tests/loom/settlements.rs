@@ -113,6 +113,35 @@ fn a_cancel_and_a_check_are_as_in_some_order() {
     });
 }
 
+/// The bucket holds one token: whichever comes first, the reset and the cancel give it one between them, and the check takes it.
+fn reset_and_cancel() {
+    prove(|| {
+        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        world.put(('a', 0), 0, 2);
+        let paid = world.pay(('a', 0), 10).expect("the bucket is full");
+        let resetting = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || {
+                world.reset(('a', 0), 10);
+                assert!(world.check(('a', 0), 10).is_admitted(), "it was filled");
+            })
+        };
+        world.give_back(paid, TOKEN, 10);
+        resetting.join().unwrap();
+        assert_eq!(world.balance(('a', 0), 10), 0, "the same token twice");
+    });
+}
+
+#[test]
+fn a_reset_and_a_cancel_do_not_give_the_same_token_twice() {
+    reset_and_cancel();
+}
+
+#[test]
+fn giving_back_what_was_forgiven_is_caught() {
+    must_fail("gives back forgiven", reset_and_cancel, "the same token twice");
+}
+
 /// A bucket that a reservation has emptied is forgotten once it is full; cancelling then gives nothing.
 #[test]
 fn a_cancel_and_a_newcomer_in_the_same_slot_do_not_mix() {

@@ -157,13 +157,11 @@ impl Subject for Reference {
     }
 
     fn reset(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault> {
-        match fault_of_key(&charge.key) {
-            Some(fault) => Err(fault),
-            None => {
-                *self.resets.entry(self.id_of(charge)).or_default() += 1;
-                Ok(self.adjust(charge, now, |law, state| law.reset(state, now)))
-            }
+        if let Some(fault) = fault_of_key(&charge.key) {
+            return Err(fault);
         }
+        *self.resets.entry(self.id_of(charge)).or_default() += 1;
+        Ok(self.adjust(charge, now, |law, state| law.reset(state, now)))
     }
 
     fn balance(&mut self, charge: &Charge, now: Moment) -> Result<Tokens, Fault> {
