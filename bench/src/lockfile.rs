@@ -31,7 +31,7 @@ mod tests {
 
     #[test]
     fn every_peer_is_in_our_lockfile() {
-        for peer in ["governor", "throttlecrab", "leaky-bucket", "tokio"] {
+        for peer in ["governor", "throttlecrab", "leaky-bucket", "tokio", "tower_governor"] {
             assert!(version_of(peer).is_some(), "{peer}");
         }
     }

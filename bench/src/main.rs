@@ -18,6 +18,7 @@ mod text_table;
 
 mod core_suite;
 mod policy_suite;
+mod tower_suite;
 
 use std::process::ExitCode;
 
@@ -32,7 +33,7 @@ struct Suite {
 }
 
 /// Every suite; a new one is added here and in xtask's list of names.
-const SUITES: [Suite; 2] = [
+const SUITES: [Suite; 3] = [
     Suite {
         name: "core",
         purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
@@ -42,6 +43,11 @@ const SUITES: [Suite; 2] = [
         name: "policy",
         purpose: "a check through a policy, against the bare check; finding rules among many; compiling them",
         execute: policy_suite::execute,
+    },
+    Suite {
+        name: "tower",
+        purpose: "a request through a tower layer, in process and over sockets, against tower_governor",
+        execute: tower_suite::execute,
     },
 ];
 

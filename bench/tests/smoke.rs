@@ -44,6 +44,27 @@ fn the_policy_suite_measures_checking_matching_and_compiling() {
 }
 
 #[test]
+fn the_tower_suite_measures_calls_and_requests_over_sockets() {
+    let output = bench(&["tower", "--json", "--quick", "--scale", "1000"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases: Vec<&str> = lines.iter().filter_map(|line| line["case"].as_str()).collect();
+    let expected = ["call/100000", "call/100000/no-headers", "http/axum/per-address"].map(|case| [case; 3]);
+    assert_eq!(cases, expected.as_flattened());
+    for line in &lines {
+        assert!(line["suite"] == "tower" && line["ratio_to"] == "tower_governor", "{line}");
+        assert!(
+            line["ns"].is_number() && line["per_s"].is_number() && line["overhead_ns"].is_number(),
+            "{line}"
+        );
+    }
+    let output = bench(&["tower", "--quick", "--scale", "1000", "--case", "call/100000"]);
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("What was asked for") && stdout.contains("tower_governor 0.8"), "{stdout}");
+}
+
+#[test]
 fn tables_end_with_what_was_asked_for() {
     let output = bench(&["core", "--quick", "--scale", "10000", "--case", "str/*/uniform/1t/single"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
