@@ -83,6 +83,7 @@ impl World {
     /// One check over several buckets, given with their breadths.
     pub fn check_all(&self, letters: &[(Letter, Breadth)], tick: u64) -> Verdict {
         let wishes: Vec<_> = letters.iter().map(|(letter, breadth)| (wish(*letter), *breadth)).collect();
+        let wishes = wishes.iter().map(|(wish, breadth)| (wish, *breadth));
         self.store.charge_all::<4>(wishes, When::Given(at(tick)))
     }
 
