@@ -11,7 +11,7 @@
 
 use crate::limit::BURST_MICROS_MAX;
 use crate::meter::Shape;
-use crate::{Cost, Demand, Level, Mark, Meter, Moment, Spend, Tokens};
+use crate::{Cost, Demand, Level, Mark, Meter, Moment, Ruler, Span, Spend, Tokens};
 
 /// How deep in debt a booking may leave a bucket: 5·10^11 tokens. Half of how far ahead a mark may lie before it reads as
 /// one that the meter has lapped; the other half is left for clocks that step back.
@@ -89,6 +89,44 @@ impl Meter {
             }
         };
         if over > 0 { over.unsigned_abs() } else { 0 }
+    }
+}
+
+impl Meter {
+    /// How many micro-tokens lie between what was minted by `now` and the first that is minted no sooner than `span` after it; all
+    /// that windows mint until then.
+    fn ahead(&self, span: Span, now: Moment) -> u64 {
+        let (here, then) = (self.level(now).minted, now + span);
+        if let Shape::Window(_) = self.shape {
+            return self.level(then).minted.wrapping_sub(here).min(DEBT_MAX.as_micros());
+        }
+        if self.limit().minted_in(span) >= DEBT_MAX {
+            return DEBT_MAX.as_micros();
+        }
+        let before = self.level(now.max(then - Span::from_nanos(1))).minted;
+        before.wrapping_sub(here).wrapping_add(1)
+    }
+
+    /// What this meter mints while `other` mints `micros`, from `now` on: no less, and at most [`DEBT_MAX`].
+    pub fn minted_while(&self, other: &Meter, micros: u64, now: Moment) -> u64 {
+        self.ahead(other.wait_for(micros, now), now)
+    }
+}
+
+impl Ruler {
+    /// [`Ruler::carry_over`] of a bucket that somebody waits for: what was booked is covered no sooner than it would have been under
+    /// `from`, since whoever booked it leaves by that one. The debt is never deeper than [`DEBT_MAX`].
+    #[must_use]
+    pub fn carry_over_booked(&self, mark: Mark, from: &Ruler, now: Moment) -> Mark {
+        let (Some(to), Some(meter)) = (self.meter(), from.meter()) else { return mark };
+        let (old, new) = (meter.level(now), to.level(now));
+        let paid_up = |level: Level| if to.is_queue() { level.capacity.cast_signed() } else { 0 };
+        let booked = paid_up(old).saturating_sub(old.balance(mark));
+        if booked <= 0 {
+            return self.carry_over(mark, from, now);
+        }
+        let ahead = to.minted_while(&meter, booked.unsigned_abs(), now);
+        new.mark_of(paid_up(new).saturating_sub_unsigned(ahead))
     }
 }
 

@@ -61,7 +61,8 @@ impl Rule {
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
         let Shared { store, waiting, .. } = &*self.shared;
-        Ok(Given::of(waiting.while_giving(ask.id, |booked| store.reset(&ask, booked, self.when()))))
+        let reset = |booked, under| store.reset(&ask, booked, under, self.when());
+        Ok(Given::of(waiting.while_giving(ask.id, reset)))
     }
 
     /// What the bucket of `key` holds and this handle may spend of it; none if it is in debt.
@@ -77,7 +78,8 @@ impl Rule {
         let Shared { store, waiting, .. } = &*self.shared;
         let is_queue = store.meters.ruler(ask.limit).is_queue();
         let amount = if is_queue { Tokens::ZERO } else { Tokens::from(amount) };
-        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, amount, self.when()))))
+        let give = |_, under| store.give(&ask, amount, under, self.when());
+        Ok(Given::of(waiting.while_giving(ask.id, give)))
     }
 
     fn when(&self) -> When<'_> {
@@ -94,7 +96,8 @@ impl Limiter {
         if shared.store.meters.ruler(ask.limit).is_queue() {
             return;
         }
-        shared.waiting.while_giving(ask.id, |_| shared.store.give(&ask, amount, self.default.when()));
+        let give = |_, under| shared.store.give(&ask, amount, under, self.default.when());
+        shared.waiting.while_giving(ask.id, give);
     }
 
     /// What the bucket of a charge holds.

@@ -128,14 +128,18 @@ impl Reservation {
         if actual <= estimate || is_place {
             let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
             settled.returned = match made {
-                Made::Word(receipt) => waiting.while_giving(ask.id, |_| store.give_back(receipt, over, when)),
+                Made::Word(receipt) => waiting.while_settling(store, receipt, over, when),
                 Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
             }
             .given();
         } else {
             let under = Tokens::from_micros(actual.as_micros() - estimate.as_micros());
             let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
-            settled.charged = store.take_into_debt(&ask, under, debt_max, when).taken().min(under);
+            let take = |booked: Tokens| {
+                let most = Tokens::from_micros(debt_max.as_micros().saturating_add(booked.as_micros()));
+                store.take_into_debt(&ask, under, most, when)
+            };
+            settled.charged = waiting.while_taking(ask.id, take).taken().min(under);
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled

@@ -23,7 +23,7 @@ pub(crate) struct Adjusted {
 
 impl Adjusted {
     /// Nothing happened.
-    const NOT: Adjusted = Adjusted { before: 0, after: 0 };
+    pub(crate) const NOT: Adjusted = Adjusted { before: 0, after: 0 };
 
     /// Micro-tokens that the bucket gained, if any.
     pub(crate) fn given(self) -> Tokens {
@@ -37,15 +37,18 @@ impl Adjusted {
 }
 
 impl<M: MeterSource> Store<M> {
-    /// Gives up to `amount` to a bucket, until it is full.
-    pub(crate) fn give(&self, ask: &Ask, amount: Tokens, when: When<'_>) -> Adjusted {
+    /// Gives up to `amount` to a bucket, until it is full; if `under` some limit, only while it stands under that one.
+    pub(crate) fn give(&self, ask: &Ask, amount: Tokens, under: Option<LimitId>, when: When<'_>) -> Adjusted {
         let micros = amount.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             return self.adjust_log(ask, &limit, when.moment(), |log| {
                 log.give_back(amount.as_micros());
             });
         }
-        self.rewrite(ask, when, |reading, mark| reading.adjust(mark, micros))
+        let is_other = self.is_other(under, when);
+        let next =
+            |reading: &Reading, mark| if is_other(reading) { mark } else { reading.adjust(mark, micros) };
+        self.rewrite(ask, when, next)
     }
 
     /// Takes up to `amount` from a bucket, into debt if need be, but not beyond `debt_max`.
@@ -103,8 +106,15 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid.
-    pub(crate) fn reset(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
+    /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid. If
+    /// `under` some limit, only while it stands under that one.
+    pub(crate) fn reset(
+        &self,
+        ask: &Ask,
+        booked: Tokens,
+        under: Option<LimitId>,
+        when: When<'_>,
+    ) -> Adjusted {
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             return self.adjust_log(ask, &limit, when.moment(), |log| {
                 log.give_back(u64::MAX);
@@ -115,7 +125,16 @@ impl<M: MeterSource> Store<M> {
             self.place(ask, when);
         }
         let booked = booked.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
-        self.rewrite(ask, when, |reading, mark| reading.adjust(reading.reset(mark), -booked))
+        let is_other = self.is_other(under, when);
+        self.rewrite(ask, when, |reading, mark| {
+            if is_other(reading) { mark } else { reading.adjust(reading.reset(mark), -booked) }
+        })
+    }
+
+    /// Whether a reading is not that of the limit that a bucket must stand under, if it must.
+    fn is_other(&self, under: Option<LimitId>, when: When<'_>) -> impl Fn(&Reading) -> bool {
+        let own = under.map(|limit| self.meters.ruler(limit).reading(when.moment()));
+        move |reading| own.is_some_and(|own| own != *reading)
     }
 
     fn adjust_log(
@@ -218,7 +237,12 @@ fn no_fuller(reading: &Reading, from: Mark, to: Mark, most: Option<i64>) -> Mark
 }
 
 /// Moves the mark of a slot to what `next` makes of it; `None` if it is somebody else's by now.
-fn move_mark(slot: &Slot, tag: Tag, reading: &Reading, next: impl Fn(Mark) -> Mark) -> Option<Adjusted> {
+pub(super) fn move_mark(
+    slot: &Slot,
+    tag: Tag,
+    reading: &Reading,
+    next: impl Fn(Mark) -> Mark,
+) -> Option<Adjusted> {
     let patience = Patience::default();
     loop {
         match slot.mark(tag) {
