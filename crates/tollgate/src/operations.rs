@@ -36,7 +36,7 @@ impl Rule {
     /// Gives back tokens of an admitted check that came to nothing. Bounded by what is missing: the bucket is never fuller than
     /// full. It is not known who took what is missing: for a bucket shared by many, refund no more than was taken, or
     /// [reserve](Rule::reserve), which keeps account of that. A leaky bucket takes nothing back: others have been told when to
-    /// leave.
+    /// leave. Nor does one for which clients of several tiers wait: see [`Rule::tier`].
     ///
     /// ```
     /// # use tollgate::*;
@@ -56,7 +56,8 @@ impl Rule {
         self.give(&key, amount)
     }
 
-    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places. Whoever has been told when to leave a leaky
+    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places; not while clients of several tiers wait for it
+    /// ([`Rule::tier`]). Whoever has been told when to leave a leaky
     /// bucket, or is still at work on a place, is not stopped by it.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
