@@ -242,8 +242,10 @@ mod tests {
                     let full = if shape == Shape::Bucket { 0 } else { 50 };
                     let mark = from.reading(now).mark_of(full - booked);
                     let carried = to.carry_over_booked(mark, &from, now);
-                    let when =
-                        (0..).map(|wait| at(12_345 + wait)).find(|now| paid_up(&from, mark, *now)).unwrap();
+                    let when = (0..100_000)
+                        .map(|wait| at(12_345 + wait))
+                        .find(|now| paid_up(&from, mark, *now))
+                        .unwrap();
                     assert!(!paid_up(&to, carried, at(when.as_nanos() - 1)), "{booked} {from:?} {to:?}");
                     assert!(
                         paid_up(&to, carried, at(when.as_nanos() + 1_000)),

@@ -97,7 +97,7 @@ fn those_without_room_wait_in_one_queue_and_move_forward_together() {
             let ready: Vec<_> = waiting.iter_mut().map(|acquire| poll_once(acquire).is_ready()).collect();
             assert_eq!(ready.iter().filter(|ready| **ready).count(), 1, "{client}: {ready:?}");
             assert!(ready[0], "the first of those who are left");
-            waiting.remove(0);
+            drop(waiting.remove(0));
         }
     });
 }
