@@ -10,19 +10,18 @@ use std::hash::BuildHasherDefault;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use tollgate_core::{Demand, Mark, Span, Tokens};
+use tollgate_core::{Demand, Mark, Span};
 
 use super::bucket_key::{Bucket, Spread};
 use super::error::AcquireError;
+use super::giving::give_back;
 use super::place::{Place, Terms, Turn};
 use super::queue::{Queue, Ticket};
 use super::service::{Unnoticed, Waiter, Wakers, serve};
 use crate::identity::BucketId;
 use crate::memory::LimitId;
-use crate::memory::adjust::Adjusted;
 use crate::memory::booking::{Booked, Unbooked};
 use crate::memory::meters::MeterSource;
-use crate::memory::receipt::Receipt;
 use crate::memory::slot::mutant;
 use crate::memory::store::{Ask, Store, When};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
@@ -41,11 +40,11 @@ pub(crate) struct Queues {
 }
 
 /// Who waits for which bucket.
-type Waiting = HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<Spread>>;
+pub(super) type Waiting = HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<Spread>>;
 
 #[derive(Debug, Default)]
-struct Shard {
-    queues: Waiting,
+pub(super) struct Shard {
+    pub(super) queues: Waiting,
     /// An [`crate::Acquire`] that is leaked leaks its line here, too.
     unnoticed: Unnoticed,
     last_ticket: Ticket,
@@ -265,55 +264,6 @@ impl Queues {
         }
     }
 
-    /// Gives a bucket tokens by other means, with nobody joining or leaving meanwhile: all who wait for it move forward by what
-    /// it was given. `change` is told what they have booked, and under which limit the bucket must stand for them to move.
-    /// Nothing is given while clients of several tiers wait.
-    pub(crate) fn while_giving(
-        &self,
-        id: BucketId,
-        change: impl FnOnce(Tokens, Option<LimitId>) -> Adjusted,
-    ) -> Adjusted {
-        let (mut wakers, mut shard) = (Wakers::default(), self.shard(id));
-        let Some(queue) = shard.queues.get_mut(&Bucket(id)) else { return change(Tokens::ZERO, None) };
-        let limit = queue.head().map(|head| head.waiter.limit);
-        if !queue.is_even() && !queue.iter().all(|waiter| Some(waiter.limit) == limit) {
-            return Adjusted::NOT;
-        }
-        let adjusted = change(Tokens::from_micros(queue.booked()), limit);
-        queue.forward(adjusted.given().as_micros());
-        wakers.wake_head(queue);
-        wakers.wake_without(shard);
-        adjusted
-    }
-
-    /// Gives back up to `over` of a charge that was made, as by [`Queues::while_giving`]. In a leaky bucket only the last one gives
-    /// back, so nobody is behind it.
-    pub(crate) fn while_settling<M: MeterSource>(
-        &self,
-        store: &Store<M>,
-        receipt: &Receipt,
-        over: Tokens,
-        when: When<'_>,
-    ) -> Adjusted {
-        let Ask { id, limit, .. } = receipt.ask;
-        if store.meters.ruler(limit).is_queue() {
-            return store.give_back(receipt, over, when);
-        }
-        let id = if receipt.overflow { BucketId::overflow_of(limit) } else { id };
-        self.while_giving(id, |_, under| match under {
-            Some(other) if other != limit => Adjusted::NOT,
-            _ => store.give_back(receipt, over, when),
-        })
-    }
-
-    /// Takes tokens from a bucket, into debt if need be, with nobody joining or leaving meanwhile. `change` is told how much those
-    /// who wait have booked: that is no debt of whoever overran.
-    pub(crate) fn while_taking(&self, id: BucketId, change: impl FnOnce(Tokens) -> Adjusted) -> Adjusted {
-        let shard = self.shard(id);
-        let booked = shard.queues.get(&Bucket(id)).map_or(0, Queue::booked);
-        change(Tokens::from_micros(booked))
-    }
-
     /// A limit was changed: whoever set a timer by the old one must set it anew, and whoever asked for more than the burst is now
     /// must give up.
     pub(crate) fn limit_changed(&self, limit: LimitId) {
@@ -337,7 +287,7 @@ impl Queues {
         }
     }
 
-    fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
+    pub(super) fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
         lock(&self.shards[(id.fingerprint >> 8) as usize % SHARDS])
     }
 }
@@ -362,31 +312,8 @@ fn end_if_empty<M: MeterSource>(queues: &mut Waiting, store: &Store<M>, id: Buck
     }
 }
 
-/// Gives back what somebody booked who was let go and never noticed, and moves those forward who wait: all of them are behind
-/// it. In a leaky bucket, only if the first of them is right behind it.
-fn give_back<M: MeterSource>(
-    queue: &mut Queue<Waiter>,
-    store: &Store<M>,
-    ask: &Ask,
-    departure: Mark,
-    when: When<'_>,
-) {
-    let own_end = end_in_leaky(departure, ask.demand);
-    let end = match queue.last() {
-        Some((_, demand, departure)) => end_in_leaky(departure, demand),
-        None => own_end,
-    };
-    let is_queue = store.meters.ruler(ask.limit).is_queue();
-    let follows = queue
-        .head()
-        .is_none_or(|head| head.waiter.limit == ask.limit && (!is_queue || head.departure == own_end));
-    if follows && queue.is_even() {
-        queue.forward(store.give_back_booked(ask, departure, end, when));
-    }
-}
-
 /// Where a leaky bucket stood when the one with this departure had booked.
-fn end_in_leaky(departure: Mark, demand: Demand) -> Mark {
+pub(super) fn end_in_leaky(departure: Mark, demand: Demand) -> Mark {
     Mark::from_word(departure.word().wrapping_add(demand.cost.as_micros()))
 }
 
