@@ -83,7 +83,8 @@ impl World {
     /// One check over several buckets, given with their breadths.
     pub fn check_all(&self, letters: &[(Letter, Breadth)], tick: u64) -> Verdict {
         let wishes: Vec<_> = letters.iter().map(|(letter, breadth)| (wish(*letter), *breadth)).collect();
-        self.store.charge_all::<4>(wishes, When::Given(at(tick)))
+        self.store
+            .charge_all::<4>(wishes.iter().map(|(wish, breadth)| (wish, *breadth)), When::Given(at(tick)))
     }
 
     /// One check of one bucket that may be taken back.
