@@ -48,7 +48,7 @@ impl fmt::Display for Conditions {
         writeln!(f, "huge pages   {}", self.huge_pages)?;
         write!(f, "load         {} at the start", self.load)?;
         writeln!(f, "{}", if self.is_busy() { " (BUSY: other work disturbs these figures)" } else { "" })?;
-        writeln!(f, "peers        {}", self.peers)
+        if self.peers.is_empty() { Ok(()) } else { writeln!(f, "peers        {}", self.peers) }
     }
 }
 

@@ -5,18 +5,18 @@
 //! Does not judge: thresholds are printed beside the figures, and a missed one changes no exit code.
 
 mod acquire;
-mod case;
+pub(crate) mod case;
 mod deeds;
-mod fill;
-mod four_buckets;
+pub(crate) mod fill;
+pub(crate) mod four_buckets;
 mod json_lines;
 mod memory;
-mod quota;
-mod results;
-mod rounds;
+pub(crate) mod quota;
+pub(crate) mod results;
+pub(crate) mod rounds;
 mod speed;
-mod stream;
-mod subject;
+pub(crate) mod stream;
+pub(crate) mod subject;
 mod subjects;
 mod tables;
 mod thresholds;

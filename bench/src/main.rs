@@ -17,6 +17,7 @@ mod stopwatch;
 mod text_table;
 
 mod core_suite;
+mod policy_suite;
 
 use std::process::ExitCode;
 
@@ -31,11 +32,18 @@ struct Suite {
 }
 
 /// Every suite; a new one is added here and in xtask's list of names.
-const SUITES: [Suite; 1] = [Suite {
-    name: "core",
-    purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
-    execute: core_suite::execute,
-}];
+const SUITES: [Suite; 2] = [
+    Suite {
+        name: "core",
+        purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
+        execute: core_suite::execute,
+    },
+    Suite {
+        name: "policy",
+        purpose: "a check through a policy, against the bare check; finding rules among many; compiling them",
+        execute: policy_suite::execute,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -18,9 +18,9 @@ fn json_mode_prints_one_object_per_case_and_subject_and_nothing_else() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let lines: Vec<Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    // Eleven cases of speed and one of memory with four subjects each; four buckets, and eleven other deeds, against one; two
+    // Eleven cases of speed and one of memory with four subjects each; four buckets, and fifteen other deeds, against one; two
     // cases of waiting with three subjects each.
-    assert_eq!(lines.len(), 12 * 4 + 2 + 11 * 2 + 2 * 3);
+    assert_eq!(lines.len(), 12 * 4 + 2 + 15 * 2 + 2 * 3);
     for line in &lines {
         assert_eq!(line["suite"], "core");
         assert!(line["subject"].is_string() && line["ratio_to"].is_string(), "{line}");
@@ -28,6 +28,19 @@ fn json_mode_prints_one_object_per_case_and_subject_and_nothing_else() {
         let timed = line["ns"].is_number() && line["per_s"].is_number() && line["ratio"].is_number();
         assert!(timed || line["bytes_per_key"].is_number(), "{line}");
     }
+}
+
+#[test]
+fn the_policy_suite_measures_checking_matching_and_compiling() {
+    let output = bench(&["policy", "--json", "--quick", "--scale", "1000"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let subjects: Vec<&str> = lines.iter().filter_map(|line| line["subject"].as_str()).collect();
+    assert_eq!(subjects, ["policy", "four_buckets", "10000_rules", "10_rules", "policy"]);
+    assert!(lines.iter().all(|line| line["suite"] == "policy" && line["ns"].is_number()));
+    let output = bench(&["policy", "--quick", "--scale", "1000", "--case", "compile*"]);
+    assert!(text(&output.stdout).contains("What was asked for"), "{}", text(&output.stderr));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// Every suite that the bench package knows.
-const SUITES: [&str; 1] = ["core"];
+const SUITES: [&str; 2] = ["core", "policy"];
 
 /// Runs one suite; everything after its name is passed on.
 pub(crate) fn execute(workspace: &Workspace, arguments: &[String]) -> Result<ExitCode, Problem> {
@@ -38,7 +38,7 @@ mod tests {
     fn a_suite_that_does_not_exist_is_answered_with_the_list() {
         assert!(known_suite(Some("core")).is_ok());
         let message = known_suite(Some("cores")).unwrap_err().to_string();
-        assert_eq!(message, "there is no suite `cores`; the suites are: core");
+        assert_eq!(message, "there is no suite `cores`; the suites are: core, policy");
         assert!(known_suite(None).unwrap_err().to_string().contains("name a suite"));
     }
 }

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use tollgate::{
-    Algorithm, Burst, COUNTER_TOKENS_MAX, Concurrency, Cost, FixedWindow, LeakyBucket, Limiter, Priority,
-    Rate, Rule, Shares, SlidingCounter, SlidingLog, Span, Window,
+    Algorithm, Breadth, Burst, COUNTER_TOKENS_MAX, Concurrency, Cost, FixedWindow, Hierarchy, LeakyBucket,
+    Limiter, Priority, Rate, Rule, Shares, SlidingCounter, SlidingLog, Span, Window,
 };
 
 use super::quota::Quota;
@@ -25,11 +25,19 @@ pub(crate) enum Deed {
     ReserveCancel,
     /// A check and its refund.
     CheckRefund,
+    /// A check, and as much granted.
+    CheckGrant,
+    /// A check, and the bucket filled again.
+    CheckReset,
     Peek,
+    /// Tools look at every bucket; each counts as one.
+    LiveBuckets,
     /// An idempotency key for every check, each new.
     CheckOnce,
     /// A check that leaves a share to others.
     Priority,
+    /// A user under a team under an organisation.
+    Hierarchy,
 }
 
 /// Room in the side tables for all that one round can leave there.
@@ -40,7 +48,7 @@ const TIMEOUT: Span = Span::from_secs(60);
 
 impl Deed {
     /// All of them, in the order of the tables.
-    pub(crate) const ALL: [Deed; 11] = [
+    pub(crate) const ALL: [Deed; 15] = [
         Deed::LeakyBucket,
         Deed::FixedWindow,
         Deed::SlidingCounter,
@@ -49,9 +57,13 @@ impl Deed {
         Deed::ReserveCommit,
         Deed::ReserveCancel,
         Deed::CheckRefund,
+        Deed::CheckGrant,
+        Deed::CheckReset,
         Deed::Peek,
+        Deed::LiveBuckets,
         Deed::CheckOnce,
         Deed::Priority,
+        Deed::Hierarchy,
     ];
 
     /// Its name in the names of cases.
@@ -65,9 +77,13 @@ impl Deed {
             Deed::ReserveCommit => "reserve_commit",
             Deed::ReserveCancel => "reserve_cancel",
             Deed::CheckRefund => "check_refund",
+            Deed::CheckGrant => "check_grant",
+            Deed::CheckReset => "check_reset",
             Deed::Peek => "peek",
+            Deed::LiveBuckets => "live_buckets",
             Deed::CheckOnce => "check_once",
             Deed::Priority => "priority",
+            Deed::Hierarchy => "hierarchy",
         }
     }
 
@@ -95,6 +111,7 @@ pub(crate) struct OneDeed {
     deed: Deed,
     limiter: Limiter,
     bulk: Rule,
+    levels: Hierarchy,
 }
 
 impl OneDeed {
@@ -105,15 +122,42 @@ impl OneDeed {
         let limiter = settings.build(deed.limit()).expect("a table for at least one key can be built");
         let shares = Shares::NONE.keep(Priority::Critical, 10).expect("ten percent is less than all");
         let bulk = limiter.default_rule().of_priority(Priority::Bulk, shares);
-        Self { deed, limiter, bulk }
+        let levels = levels_of(&limiter);
+        Self { deed, limiter, bulk, levels }
+    }
+
+    /// As many live buckets as there are keys, from the first again if there are fewer.
+    fn look_at_live_buckets(&self, keys: usize) -> u64 {
+        let mut seen = 0;
+        while seen < keys {
+            match self.limiter.live_buckets().take(keys - seen).map(black_box).count() {
+                0 => break,
+                more => seen += more,
+            }
+        }
+        seen as u64
     }
 }
 
+/// An organisation and a team that all users share, and the users.
+fn levels_of(limiter: &Limiter) -> Hierarchy {
+    let shared = |name, breadth| limiter.shared_rule(name, limit_of(Quota::ONE_KEY), breadth);
+    let levels = [
+        shared("organisation", Breadth::Everyone),
+        shared("team", Breadth::Group),
+        limiter.rule("user", limit_of(Quota::MANY_KEYS)),
+    ];
+    let levels = levels.map(|level| level.expect("three names are new"));
+    Hierarchy::new(&levels).expect("from broad to narrow")
+}
+
 impl Subject for OneDeed {
-    /// A peek leaves no bucket to look at.
+    /// A peek leaves no bucket to look at, nor does a tool.
     fn fill_stream(&self, keys: &[String]) -> u64 {
         match self.deed {
-            Deed::Peek => count_admitted(keys, |key| self.limiter.check(key.as_str()).is_admitted()),
+            Deed::Peek | Deed::LiveBuckets => {
+                count_admitted(keys, |key| self.limiter.check(key.as_str()).is_admitted())
+            }
             _ => self.check_stream(keys),
         }
     }
@@ -136,6 +180,18 @@ impl Subject for OneDeed {
             Deed::CheckRefund => count_admitted(keys, |key| {
                 let admitted = limiter.check(key.as_str()).is_admitted();
                 admitted && black_box(limiter.refund(key.as_str(), Cost::ONE)).is_ok()
+            }),
+            Deed::CheckGrant => count_admitted(keys, |key| {
+                let admitted = limiter.check(key.as_str()).is_admitted();
+                admitted && black_box(rule.grant(key.as_str(), Cost::ONE)).is_ok()
+            }),
+            Deed::CheckReset => count_admitted(keys, |key| {
+                let admitted = limiter.check(key.as_str()).is_admitted();
+                admitted && black_box(limiter.reset(key.as_str())).is_ok()
+            }),
+            Deed::LiveBuckets => self.look_at_live_buckets(keys.len()),
+            Deed::Hierarchy => count_admitted(keys, |key| {
+                black_box(self.levels.check(&["acme", "core", key.as_str()])).is_admitted()
             }),
             Deed::Peek => count_admitted(keys, |key| black_box(limiter.peek(key.as_str())).is_admitted()),
             Deed::CheckOnce => {
@@ -162,7 +218,9 @@ mod tests {
     fn every_deed_is_admitted() {
         let keys: Vec<String> = (0..50).map(|key| format!("user:{}", key % 20)).collect();
         for deed in Deed::ALL {
-            assert_eq!(OneDeed::new(deed, 20).check_stream(&keys), 50, "{}", deed.name());
+            let subject = OneDeed::new(deed, 20);
+            assert_eq!(subject.fill_stream(&keys), 50, "{}", deed.name());
+            assert_eq!(subject.check_stream(&keys), 50, "{}", deed.name());
         }
     }
 }

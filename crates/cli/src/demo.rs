@@ -27,7 +27,6 @@ mod figure;
 mod grid;
 mod panels;
 mod picture;
-mod prose;
 mod svg;
 mod table;
 mod ticks;
@@ -35,6 +34,7 @@ mod ticks;
 pub(crate) use flags::DemoFlags;
 
 use crate::problem::Problem;
+use crate::prose;
 use crate::screen::{Ink, Screen};
 
 use self::flags::Show;

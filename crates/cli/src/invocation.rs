@@ -5,12 +5,20 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::check::CheckFlags;
+use crate::completions::{self, CompletionsFlags};
 use crate::demo::DemoFlags;
+use crate::explain::ExplainFlags;
+use crate::init::InitFlags;
+use crate::man::ManFlags;
+use crate::presets::PresetsFlags;
+use crate::test::TestFlags;
 
 /// Exact token-bucket rate limiting.
 #[derive(Debug, Parser)]
 #[command(name = "tollgate", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 good; 1 a bad policy, a failed case, or a failure; 2 wrong usage.")]
 pub(crate) struct Invocation {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -18,6 +26,23 @@ pub(crate) struct Invocation {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Write a policy to start from
+    Init(InitFlags),
+    /// Find the mistakes in policies, and what is likely not meant
+    Check(CheckFlags),
+    /// Show which rules of a policy a request meets, and what comes of it
+    Explain(Box<ExplainFlags>),
+    /// Run the unit tests of a policy, in virtual time
+    Test(TestFlags),
+    /// List the presets that rules can name
+    Presets(PresetsFlags),
+    /// Print the JSON schema of policies, for editors
+    Schema,
     /// Watch rate limits at work, in virtual time
     Demo(DemoFlags),
+    /// Print what a shell needs to complete this command
+    #[command(after_help = completions::HOW)]
+    Completions(CompletionsFlags),
+    /// Print the manual
+    Man(ManFlags),
 }

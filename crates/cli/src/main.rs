@@ -1,30 +1,56 @@
 //! The tool bench: the command `tollgate`.
 //!
-//! Promises: data on stdout, everything else on stderr; exit 0 good, 1 failure, 2 usage; a closed pipe is no failure.
-//! Knows no arithmetic: whatever is shown was decided by the library.
+//! Promises: data on stdout, everything else on stderr; exit 0 good, 1 bad policy, verdict or failure, 2 usage; a closed pipe is
+//! no failure. Knows no arithmetic: whatever is shown was decided by the library.
 
 mod invocation;
+mod page;
 mod problem;
 mod screen;
 
-mod decimal;
+mod check;
+mod explain;
+mod init;
+mod presets;
+mod schema;
+mod test;
+
+mod completions;
 mod demo;
+mod man;
+
+mod decimal;
+mod format;
+mod mistakes_text;
+mod prose;
+mod source;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use self::invocation::{Invocation, Verb};
+use self::page::Page;
 use self::screen::Screen;
 
 fn main() -> ExitCode {
     let Invocation { verb } = Invocation::parse();
     let screen = Screen::of_stdout();
     let page = match verb {
-        Verb::Demo(flags) => demo::page(flags, &screen),
+        Verb::Check(flags) => check::page(&flags, &screen),
+        Verb::Explain(flags) => explain::page(&flags, &screen),
+        Verb::Test(flags) => test::page(&flags, &screen),
+        Verb::Init(flags) => init::page(&flags),
+        Verb::Presets(flags) => presets::page(&flags, &screen),
+        Verb::Schema => Ok(schema::page()),
+        Verb::Completions(flags) => Ok(completions::page(&flags)),
+        Verb::Man(flags) => man::page(&flags),
+        Verb::Demo(flags) => demo::page(flags, &screen).map(Page::good),
     };
-    match page.and_then(|page| screen::show(&page)) {
-        Ok(()) => ExitCode::SUCCESS,
+    let shown = page.and_then(|page| screen::show(&page.text).map(|()| page.is_good));
+    match shown {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
         Err(problem) => problem.report(),
     }
 }

@@ -8,7 +8,12 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use tollgate::{BuildError, LimitError, WindowError};
+use tollgate::policy::Mistakes;
+use tollgate::{BuildError, LimitError, PolicyError, WindowError};
+
+use crate::mistakes_text;
+use crate::screen::Screen;
+use crate::source::SourceFault;
 
 /// Ends the command.
 #[derive(Debug)]
@@ -21,8 +26,20 @@ pub(crate) enum Problem {
     Limit(LimitError),
     /// A window of the calendar that cannot be kept.
     Window(WindowError),
+    /// A file that cannot be worked with.
+    Source { name: String, fault: SourceFault },
+    /// A policy or a file of cases that is refused.
+    Mistakes(Mistakes),
+    /// A policy that cannot be put in force.
+    Policy(PolicyError),
     /// The picture could not be written.
     Picture { path: PathBuf, error: io::Error },
+    /// Something else could not be written: the manual, the policy.
+    Unwritten { what: &'static str, path: PathBuf, error: io::Error },
+    /// A question was not answered.
+    Unanswered(String),
+    /// Nothing was overwritten.
+    Exists { path: PathBuf },
     /// The result could not be written.
     Output(io::Error),
 }
@@ -31,7 +48,13 @@ impl Problem {
     /// Says it on stderr. If even that fails there is nobody left to tell.
     pub(crate) fn report(&self) -> ExitCode {
         use io::Write;
-        let _ = writeln!(io::stderr(), "error: {self}");
+        let _ = match self {
+            // These name their places themselves.
+            Problem::Mistakes(mistakes) => {
+                writeln!(io::stderr(), "{}", mistakes_text::painted(mistakes, Screen::of_stderr().ink))
+            }
+            _ => writeln!(io::stderr(), "error: {self}"),
+        };
         match self {
             Problem::Usage(_) => ExitCode::from(2),
             _ => ExitCode::from(1),
@@ -46,6 +69,20 @@ impl fmt::Display for Problem {
             Problem::Limiter(error) => write!(f, "{error}"),
             Problem::Limit(error) => write!(f, "{error}"),
             Problem::Window(error) => write!(f, "{error}"),
+            Problem::Source { name, fault } => write!(f, "cannot read '{name}': {fault}"),
+            Problem::Mistakes(mistakes) => write!(f, "{mistakes}"),
+            Problem::Policy(error) => write!(f, "{error}"),
+            Problem::Unwritten { what, path, error } => write!(
+                f,
+                "cannot write {what} to '{}': {error}; name a place that may be written to",
+                path.display()
+            ),
+            Problem::Unanswered(why) => f.write_str(why),
+            Problem::Exists { path } => write!(
+                f,
+                "'{}' exists and was left as it is; give another name, or overwrite it with --force",
+                path.display()
+            ),
             Problem::Picture { path, error } => write!(
                 f,
                 "cannot write the picture to '{}': {error}; give --svg a file in a folder that exists and may be written to",
@@ -55,6 +92,18 @@ impl fmt::Display for Problem {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }
         }
+    }
+}
+
+impl From<Mistakes> for Problem {
+    fn from(mistakes: Mistakes) -> Problem {
+        Problem::Mistakes(mistakes)
+    }
+}
+
+impl From<PolicyError> for Problem {
+    fn from(error: PolicyError) -> Problem {
+        Problem::Policy(error)
     }
 }
 

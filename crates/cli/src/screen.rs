@@ -1,10 +1,11 @@
 //! Where the result is shown: how wide it is, and whether it takes colour.
 //!
-//! Promises no escape sequence unless stdout is a terminal and `NO_COLOR` is unset or empty.
+//! Promises no escape sequence unless the stream is a terminal and `NO_COLOR` is unset or empty.
 //! Does not know what is shown; Unicode is taken for granted.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use terminal_size::{Width, terminal_size_of};
 
@@ -34,11 +35,19 @@ pub(crate) enum Ink {
 impl Screen {
     /// The terminal on stdout; 80 columns without colour if it is something else.
     pub(crate) fn of_stdout() -> Screen {
-        let stdout = io::stdout();
-        if !stdout.is_terminal() {
+        Screen::of(&io::stdout())
+    }
+
+    /// The terminal on stderr, likewise.
+    pub(crate) fn of_stderr() -> Screen {
+        Screen::of(&io::stderr())
+    }
+
+    fn of(stream: &(impl IsTerminal + AsFd)) -> Screen {
+        if !stream.is_terminal() {
             return Screen { columns: COLUMNS_DEFAULT, ink: Ink::Plain };
         }
-        let columns = match terminal_size_of(&stdout) {
+        let columns = match terminal_size_of(stream) {
             Some((Width(columns), _)) if columns > 0 => usize::from(columns),
             _ => COLUMNS_DEFAULT,
         };

@@ -165,12 +165,10 @@ impl PlacesReading {
         Mark::from_word(mark.word().wrapping_add(1 << VERSION_SHIFT))
     }
 
-    /// The word of a bucket whose places are all free, whoever holds them: its next generation, so that what was taken before is
-    /// not given back twice. After 16 resets in one generation the last one is used again.
+    /// The word of a bucket whose places are all free, whoever holds them. What was taken before must not be given back after
+    /// it: the word does not tell, so a store remembers that.
     pub(crate) fn reset(&self, mark: Mark) -> Mark {
-        let held = self.held(mark);
-        let number = held.number.saturating_add(1).min(self.number.saturating_add(AHEAD_MAX));
-        Held { number, counts: [0; 3], ..held }.word()
+        Held { counts: [0; 3], ..self.held(mark) }.word()
     }
 
     pub(crate) const fn full_mark(&self) -> Mark {

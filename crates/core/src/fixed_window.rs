@@ -5,6 +5,10 @@ use crate::{Burst, LimitError, Tokens, Window};
 /// At most `quota` in each window of the calendar. **Unsafe as a rate limit**: a client that spends its quota at the end of one
 /// window and at the beginning of the next gets twice the quota at once. For quotas that people read on an invoice ("10,000 a
 /// month"); to protect a service, use a token bucket.
+///
+/// The wall clock is read once, when the limit is declared or restored; from then on windows are counted by the monotonic clock,
+/// which no one can set. So if the wall clock is set, or the machine is suspended, windows begin late or early by that much until
+/// the program is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FixedWindow {
     /// Micro-tokens.

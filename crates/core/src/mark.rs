@@ -161,6 +161,23 @@ impl Level {
         }
     }
 
+    /// The mark after up to `micros` of a charge of `cost`, which left the bucket at `paid`, are given back to the bucket at
+    /// `mark`. One that is further ahead of the meter than a debt of `debt_max` was written at a later time, by a clock that was
+    /// set back since: as much as the charge was worth then, at least, is lost.
+    pub(crate) const fn give_back(
+        self,
+        mark: Mark,
+        paid: Mark,
+        cost: Cost,
+        micros: u64,
+        debt_max: Tokens,
+    ) -> Mark {
+        let ahead = self.balance(mark).saturating_neg().saturating_sub_unsigned(debt_max.as_micros());
+        let seen = if ahead > 0 { self.minted.wrapping_add(ahead.cast_unsigned()) } else { self.minted };
+        let worth = Level { minted: seen, capacity: self.capacity }.returnable(paid, cost);
+        self.adjust(mark, if worth < micros { worth } else { micros }.cast_signed())
+    }
+
     /// Another mark of the same balance if the bucket is full, else of one micro-token less.
     pub(crate) const fn another_mark(self, mark: Mark) -> Mark {
         match mark.0 {

@@ -2,7 +2,7 @@
 
 use crate::concurrency::{Generation, PlacesReading};
 use crate::sliding_counter::CounterReading;
-use crate::{Cost, Demand, Level, Mark, Spend};
+use crate::{Cost, Demand, Level, Mark, Spend, Tokens};
 
 /// One moment of a [`crate::Ruler`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,6 +113,19 @@ impl Reading {
             Reading::Level { level, .. } => level.returnable(paid, cost),
             Reading::Counter(counter) => counter.returnable(paid, cost),
             Reading::Places(_) | Reading::Blank => 0,
+        }
+    }
+
+    /// The word after up to `micros` of a charge of `cost`, which left the bucket at `paid`, are given back to the bucket at
+    /// `mark`: no more than [`Reading::returnable`], and less by a clock that was set back, where the bucket stands deeper in debt
+    /// than `debt_max`. Places are given back by [`Reading::leave`].
+    #[must_use]
+    pub fn give_back(&self, mark: Mark, paid: Mark, cost: Cost, micros: u64, debt_max: Tokens) -> Mark {
+        let micros = micros.min(cost.as_micros()).min(i64::MAX.unsigned_abs());
+        match self {
+            Reading::Level { level, .. } => level.give_back(mark, paid, cost, micros, debt_max),
+            Reading::Counter(counter) => counter.give_back(mark, paid, micros),
+            Reading::Places(_) | Reading::Blank => mark,
         }
     }
 

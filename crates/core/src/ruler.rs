@@ -167,6 +167,16 @@ impl Ruler {
         new.mark_of(old.balance(mark) + longer)
     }
 
+    /// Whether a charge of `made` is so old at `now` that its bucket would be full again had nobody else spent, and that its word
+    /// no longer tells: words count modulo something. `false` of a younger one, of which [`Reading::returnable`] tells.
+    pub fn has_lapsed(&self, made: Moment, now: Moment) -> bool {
+        match self.0 {
+            Kind::Meter(meter) => meter.has_lapsed(made, now),
+            Kind::Counter(counter) => counter.has_lapsed(made, now),
+            Kind::Places(_) | Kind::Log(_) => false,
+        }
+    }
+
     /// Whether a bucket that is not full may be forgotten to make room, because whoever takes its place can inherit what it
     /// stood at. Only marks on a meter keep their order over time.
     pub const fn is_inheritable(&self) -> bool {

@@ -175,6 +175,12 @@ impl CounterMeter {
         }
     }
 
+    /// Whether a charge of `made` is so old at `now` that it counts no more, and that its word, which knows its window modulo
+    /// [`NUMBERS`], may look young again.
+    pub(crate) const fn has_lapsed(&self, made: Moment, now: Moment) -> bool {
+        now.since(made).as_nanos() >= self.counter.window.saturating_mul(AHEAD_MAX + 2)
+    }
+
     /// The same windows carried onto another clock: as far as they were at `until`, they are at `now`.
     pub(crate) const fn transplant(&self, until: Moment, now: Moment) -> CounterMeter {
         let CounterReading { number, elapsed, .. } = self.reading(until);
@@ -266,6 +272,13 @@ impl CounterReading {
         let made_in = paid.word() >> NUMBER_SHIFT & NUMBERS;
         let ahead = (made_in % NUMBERS + NUMBERS - self.number) % NUMBERS;
         if ahead <= AHEAD_MAX { cost.as_micros() } else { 0 }
+    }
+
+    /// The word after up to `micros` of a charge that left the bucket at `paid` are given back: to the window it was made in, if
+    /// that is still the word's. A slow clock may be in an earlier one.
+    pub(crate) fn give_back(&self, mark: Mark, paid: Mark, micros: u64) -> Mark {
+        let made_in = (paid.word() >> NUMBER_SHIFT & NUMBERS) % NUMBERS;
+        if made_in == self.counts(mark).number { self.adjust(mark, micros.cast_signed()) } else { mark }
     }
 
     /// How long until the bucket can pay, if nobody else spends.

@@ -9,10 +9,13 @@
 
 mod policy;
 mod presets;
+mod schema;
 mod text;
 
+mod case;
 mod condition;
 mod cost_plan;
+mod described_request;
 mod facts;
 mod key_source;
 mod kill_switch;
@@ -37,9 +40,11 @@ mod value;
 #[cfg(test)]
 mod built_by_hand;
 
+pub use case::{Case, Expected, ExpectedWait, Step};
 pub use client_address::{ClientAddress, ENTRIES_MAX, ENTRY_BYTES_MAX, Ending, client_address, trust_line};
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
+pub use described_request::DescribedRequest;
 pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
 pub use key::KEY_BYTES_MAX;
@@ -52,6 +57,7 @@ pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
+pub use schema::schema;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,

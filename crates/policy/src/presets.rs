@@ -57,7 +57,7 @@ static PRESETS: [Preset; 9] = [
     hint("batch", "A burst hint: 10 seconds of the rate at once, for jobs that come in heaps.",
         "rules:\n  - name: batch\n    scope: user\n    rate: 10/s\n    burst_hint: batch\n"),
     hint("llm-tools", "A burst hint: 1 second of the rate at once, each request costing what its header `x-token-cost` says.",
-        "rules:\n  - name: llm-tools\n    scope: user\n    rate: 1000/s\n    burst_hint: llm-tools\n    max_cost: 1000\n"),
+        "rules:\n  - name: llm-tools\n    scope: user\n    rate: 1000/s\n    burst_hint: llm-tools\n    max_cost: 100\n"),
     hint("burst-credit", "A burst hint: 300 seconds of the rate, saved up while idle.",
         "rules:\n  - name: burst-credit\n    scope: user\n    rate: 2/s\n    burst_hint: burst-credit\n"),
 ];
@@ -117,6 +117,14 @@ mod tests {
         assert_eq!(limit_of("batch"), limit(10, 1, 100));
         assert_eq!(limit_of("llm-tools"), limit(1_000, 1, 1_000));
         assert_eq!(limit_of("burst-credit"), limit(2, 1, 600));
+    }
+
+    #[test]
+    fn nothing_is_to_be_said_against_a_preset() {
+        for preset in presets() {
+            let lints = Policy::parse(preset.name, preset.yaml).unwrap().lints();
+            assert!(lints.is_empty(), "{}: {lints:?}", preset.name);
+        }
     }
 
     #[test]

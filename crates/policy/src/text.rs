@@ -7,6 +7,7 @@
 //!
 //! Knows no file and no clock. Numbers are decimals read from their text; there is no float in here.
 
+mod cases;
 mod choice;
 mod condition;
 mod cost;
@@ -33,6 +34,8 @@ mod rate;
 mod rule;
 mod rule_keys;
 mod rule_name;
+#[cfg(test)]
+mod schema_tests;
 mod settings;
 mod short_form;
 mod snippet;

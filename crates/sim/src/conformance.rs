@@ -118,6 +118,7 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     moving_time of_reservations::several_buckets_are_settled_each_at_its_cost,
     moving_time of_reservations::a_settlement_gives_back_only_what_still_counts,
     moving_time of_reservations::a_settled_reservation_gives_its_places_back,
+    moving_time of_reservations::a_reset_forgives_what_was_reserved_once,
     moving_time of_gifts::a_refund_never_overfills,
     moving_time of_gifts::a_grant_repays_debt_first,
     moving_time of_gifts::a_reset_fills_the_bucket,

@@ -17,5 +17,7 @@ pub mod memory_subject;
 pub mod model;
 pub mod models;
 pub mod operations;
+pub mod policies;
+pub mod requests;
 pub mod seeds;
 pub mod snapshots;

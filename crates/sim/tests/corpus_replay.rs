@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use tollgate_sim::policies::Read;
 use tollgate_sim::seeds::{Rng, for_each_seed};
 use tollgate_sim::snapshots::Restored;
-use tollgate_sim::{constructions, operations, snapshots};
+use tollgate_sim::{constructions, operations, policies, requests, snapshots};
 
 /// Runs every input of a target's corpus; what became of each.
 fn replay<T>(target: &str, run: impl Fn(&[u8]) -> T) -> Vec<T> {
@@ -43,6 +44,27 @@ fn every_input_of_the_snapshot_corpus_is_refused_or_limits() {
     // Were the format to change, every input would be refused at the door.
     assert!(works > 3, "only {works} of {} are snapshots", restored.len());
     assert!(works < restored.len());
+}
+
+#[test]
+fn every_input_of_the_policy_corpus_is_refused_or_answers() {
+    let read = replay("policy", policies::run);
+    let works = read.iter().filter(|read| **read == Read::Works).count();
+    assert!(works > 5 && works < read.len(), "{works} of {} are policies", read.len());
+}
+
+#[test]
+fn every_input_of_the_request_corpus_is_decided() {
+    replay("request", requests::run);
+}
+
+#[test]
+fn random_policies_are_refused_and_random_requests_decided() {
+    for_each_seed(0..300, |rng| {
+        let bytes = any_bytes(rng);
+        policies::run(&bytes);
+        requests::run(&bytes);
+    });
 }
 
 #[test]

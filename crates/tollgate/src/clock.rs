@@ -61,6 +61,11 @@ impl Clock {
         Clock(Source::Manual(Arc::new(AtomicU64::new(start.as_nanos()))))
     }
 
+    /// A clock that stands still at what the wall clock says now, until it is told otherwise; for tools that explain.
+    pub fn stopped() -> Clock {
+        Clock::manual(Moment::from_nanos(wall_nanos()))
+    }
+
     /// What time it is.
     #[inline]
     pub fn now(&self) -> Moment {

@@ -47,7 +47,7 @@ impl Guard {
         for receipt in self.places.drain(..) {
             let when = When::Read(self.shared.clock.now(), &self.shared.clock);
             let taken = Tokens::from(receipt.ask.demand.cost);
-            if self.shared.store.give_back(&receipt, taken, when).given() == Tokens::ZERO {
+            if self.shared.store.give_back(&receipt, taken, Tokens::ZERO, when).given() == Tokens::ZERO {
                 left = Left::TooLate;
             }
         }

@@ -48,9 +48,11 @@ impl Limiter {
                 Some(LiveBucket { rule, tier, fingerprint, balance_micros, full: ruler.full() })
             }
         };
-        let logs = shared.store.logs.live(now).into_iter().filter_map(move |(id, limit, balance_micros)| {
+        let ruler = |limit| shared.store.meters.ruler(limit);
+        let logs = shared.store.logs.live(now, |limit| ruler(limit).log());
+        let logs = logs.into_iter().filter_map(move |(id, limit, balance_micros)| {
             let (rule, tier) = names.get(&limit)?.clone();
-            let full = shared.store.meters.ruler(limit).full();
+            let full = ruler(limit).full();
             Some(LiveBucket { rule, tier, fingerprint: id.fingerprint, balance_micros, full })
         });
         shared.store.table.slots().filter_map(of_slot).chain(logs)

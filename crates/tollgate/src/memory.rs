@@ -14,6 +14,8 @@ pub(crate) mod logs;
 pub(crate) mod meters;
 pub(crate) mod receipt;
 pub(crate) mod refusal;
+pub(crate) mod resets;
+mod settle;
 pub(crate) mod slot;
 pub(crate) mod store;
 mod survey;

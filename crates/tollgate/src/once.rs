@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use tollgate_core::{Cost, Span};
 
 use crate::expiring::{Expiring, Full};
+use crate::memory::wish::Wish;
 use crate::rule::{Charge, Rule};
 use crate::{CheckError, Key, Limiter, Verdict};
 
@@ -29,14 +30,15 @@ impl Remembered {
         self.verdicts.len()
     }
 
-    /// What names this check: the idempotency key together with every bucket and cost, so that a key used for something else
-    /// is another one.
+    /// What names this check: the idempotency key together with every bucket, cost and share that is left alone, so that a key
+    /// used for something else, or by a handle of another priority, is another one.
     fn name(&self, once: &[u8], charges: &[Charge]) -> u128 {
         let [high, low] = [0, 1].map(|half: usize| {
             let mut hasher = self.secrets[half].build_hasher();
             once.hash(&mut hasher);
             for charge in charges {
-                charge.wish.ok().map(|wish| (wish.id, wish.limit, wish.cost.as_micros())).hash(&mut hasher);
+                let asked = |wish: Wish| (wish.id, wish.limit, wish.cost.as_micros(), wish.left_alone);
+                charge.wish.ok().map(asked).hash(&mut hasher);
             }
             u128::from(hasher.finish())
         });

@@ -59,6 +59,10 @@ impl Rule {
     /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places; not while clients of several tiers wait for it
     /// ([`Rule::tier`]). Whoever has been told when to leave a leaky
     /// bucket, or is still at work on a place, is not stopped by it.
+    ///
+    /// It forgives once: reservations and guards from before it give nothing back. The last 32,768 resets or so are remembered for
+    /// that; guards and reservations that are open for longer count as forgiven, and their places time out. The bucket that clients
+    /// without room share ([`crate::Crowding::SharedOverflow`]) is not reset for one of them.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
         let Shared { store, waiting, .. } = &*self.shared;

@@ -12,6 +12,7 @@ mod telling;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use arrayvec::ArrayVec;
@@ -159,6 +160,11 @@ impl PolicyLimiter {
         InForce(self.inner.ruleset.load_full())
     }
 
+    /// Shows `look` the policy in force. Cheaper than [`PolicyLimiter::policy`], for doors that look at it with every request.
+    pub fn with_policy<T>(&self, look: impl FnOnce(&Policy) -> T) -> T {
+        look(self.inner.ruleset.load().policy())
+    }
+
     /// Why a request meets which rules. Allocates; for tools.
     pub fn explain(&self, facts: &Facts<'_>) -> Explanation {
         let ruleset = self.inner.ruleset.load();
@@ -168,6 +174,16 @@ impl PolicyLimiter {
     /// What the rule at this position of the policy has done since the policy came into force.
     pub fn rule_stats(&self, rule: usize) -> RuleStats {
         self.inner.ruleset.load().stats(rule)
+    }
+
+    /// Whether a rule of the policy believes tokens that nobody has verified here, so that doors decode them.
+    pub fn trusts_upstream_claims(&self) -> bool {
+        self.inner.ruleset.load().trusts_upstream_claims
+    }
+
+    /// The time since 1970 by the wall clock; by a manual clock, its own. For what expires on a date, such as tokens.
+    pub fn wall_time(&self) -> Duration {
+        self.inner.limiter.wall_time()
     }
 
     /// The limiter underneath: its clock, its table, its counters.

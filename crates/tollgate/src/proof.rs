@@ -96,7 +96,8 @@ impl World {
 
     /// Gives back what was paid; the places, or so many micro-tokens. What the bucket gained, in micro-tokens.
     pub fn give_back(&self, Paid(receipt): Paid, micros: u64, tick: u64) -> u64 {
-        let given = self.store.give_back(&receipt, Tokens::from_micros(micros), When::Given(at(tick)));
+        let (micros, when) = (Tokens::from_micros(micros), When::Given(at(tick)));
+        let given = self.store.give_back(&receipt, micros, Tokens::from(Cost::ONE), when);
         given.given().as_micros()
     }
 

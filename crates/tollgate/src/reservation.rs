@@ -84,7 +84,14 @@ impl Reservation {
         Ok(self.settle(&open, |charge| actual[charge]))
     }
 
-    /// Gives everything back: nothing was done.
+    /// Gives everything back: nothing was done. No more than there would be if nothing had been reserved: what the bucket would
+    /// have minted beyond full meanwhile is lost, and what a [reset](Rule::reset) has forgiven is not given as well. After two and a
+    /// half hours, all is lost if the limit was changed meanwhile.
+    ///
+    /// Two things it cannot see, each worth at most the estimate: that a smaller [tier](Rule::tier), on which the client was checked
+    /// meanwhile, had no room for what was reserved; and that the clock was set back from a time when the bucket had filled up
+    /// again, unless the bucket is left deeper in debt than [`crate::LimiterBuilder::debt_max`] allows: then as much less is given.
+    /// Only a [manual clock](crate::Clock::manual) can be set back.
     pub fn cancel(&self) -> Result<Settled, SettleError> {
         let open = self.close(|_| Ok(()))?;
         Ok(self.settle(&open, |_| Cost::micros(0)))
@@ -124,22 +131,26 @@ impl Reservation {
         let when = When::Read(clock.now(), clock);
         let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
         let ask = made.ask();
+        let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
         let is_place = matches!(made, Made::Word(receipt) if receipt.generation.is_some());
         if actual <= estimate || is_place {
             let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
             settled.returned = match made {
-                Made::Word(receipt) => waiting.while_settling(store, receipt, over, when),
+                Made::Word(receipt) => waiting.while_settling(store, receipt, over, debt_max, when),
                 Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
             }
             .given();
         } else {
             let under = Tokens::from_micros(actual.as_micros() - estimate.as_micros());
-            let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
             let take = |booked: Tokens| {
-                let most = Tokens::from_micros(debt_max.as_micros().saturating_add(booked.as_micros()));
-                store.take_into_debt(&ask, under, most, when)
+                let most = debt_max.as_micros().saturating_add(booked.as_micros());
+                store.take_into_debt(&ask, under, Tokens::from_micros(most), when)
             };
-            settled.charged = waiting.while_taking(ask.id, take).taken().min(under);
+            let id = match made {
+                Made::Word(receipt) => receipt.awaited_id(),
+                Made::Log(receipt) => receipt.id,
+            };
+            settled.charged = waiting.while_taking(id, take).taken().min(under);
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled

@@ -8,6 +8,10 @@ mod counting_allocator;
 #[path = "no_allocation/client_address.rs"]
 mod client_address;
 
+#[cfg(feature = "policy")]
+#[path = "no_allocation/policy.rs"]
+mod policy;
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use counting_allocator::allocations_of;

@@ -211,6 +211,17 @@ fn a_retried_check_is_charged_once_within_its_lifetime() {
 }
 
 #[test]
+fn a_retry_of_lower_priority_is_not_told_what_a_higher_one_was() {
+    let (limiter, _) = limiter();
+    let rule = limiter.default_rule();
+    let bulk = rule.of_priority(Priority::Bulk, Shares::NONE.keep(Priority::Critical, 99).unwrap());
+    assert!(rule.check_once("order-7", MINUTE, "ann", Cost::ONE).is_admitted());
+    assert!(!bulk.check_once("order-7", MINUTE, "ann", Cost::ONE).is_admitted(), "bulk may not spend here");
+    assert!(rule.check_once("order-7", MINUTE, "ann", Cost::ONE).is_admitted());
+    assert_eq!(balance(&limiter), 49, "charged once");
+}
+
+#[test]
 fn idempotency_keys_that_cannot_be_remembered_are_charged_and_counted() {
     let (limiter, _) = with(Limiter::builder().idempotency_keys_max(2));
     let rule = limiter.default_rule();
@@ -285,6 +296,19 @@ fn live_buckets_are_those_that_are_not_full() {
     assert_eq!(seen(&limiter), expected);
     clock.advance(MINUTE);
     assert_eq!(seen(&limiter), []);
+}
+
+#[test]
+fn a_live_log_is_told_by_the_limit_in_force() {
+    let (limiter, _) = limiter();
+    let log = |quota| SlidingLog::new(Burst::tokens(quota), MINUTE).unwrap();
+    let rule = limiter.rule("log", log(10)).unwrap();
+    assert!(rule.check_n("ann", Cost::tokens(3)).is_admitted());
+    for quota in [12, 2] {
+        rule.set_limit(log(quota)).unwrap();
+        let live = limiter.live_buckets().next().unwrap();
+        assert_eq!((live.balance_micros, live.full), ((quota as i64 - 3) * 1_000_000, tokens(quota)));
+    }
 }
 
 #[test]

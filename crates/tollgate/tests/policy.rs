@@ -1,5 +1,7 @@
 //! A limiter with a policy: what each documented rule shape does to requests, and what a swap leaves alone.
 
+#[path = "policy/answering.rs"]
+mod answering;
 #[path = "policy/modes.rs"]
 mod modes;
 #[path = "policy/settling.rs"]

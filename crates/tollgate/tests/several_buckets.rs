@@ -216,3 +216,20 @@ fn a_moment_of_the_callers_choosing_decides_all_buckets() {
     assert_eq!(verdict.retry_after(), Some(Span::from_millis(300).into()));
     assert!(gate.limiter.check_all_at(&charges, START + Span::from_millis(500)).is_admitted());
 }
+
+#[test]
+fn a_peek_at_several_tells_what_a_check_would_and_charges_nothing() {
+    let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(per_second(1, 3)).unwrap();
+    let wide = limiter.shared_rule("wide", per_second(1, 5), Breadth::Everyone).unwrap();
+    for _ in 0..8 {
+        let charges = [limiter.default_rule().charge("ann"), wide.charge(()), wide.charge(())];
+        let (peeked, again) = (limiter.peek_all(&charges), limiter.peek_all(&charges));
+        assert_eq!(peeked, again);
+        assert_eq!(peeked, limiter.check_all(&charges));
+    }
+    assert!(
+        !limiter.peek_all(&[wide.charge(()), wide.charge(())]).is_admitted(),
+        "one token is left, not two"
+    );
+    assert_eq!(limiter.peek_all(&[]), limiter.check_all(&[]));
+}

@@ -1,6 +1,13 @@
 //! Ways past a limit, or into more memory than was allowed, that a hostile reader found; each is shut.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "ways_past_a_limit/old_receipts.rs"]
+mod old_receipts;
+#[path = "ways_past_a_limit/resets.rs"]
+mod resets;
+#[path = "ways_past_a_limit/without_room.rs"]
+mod without_room;
+
 use tollgate::{
     Breadth, Burst, Cause, CheckError, Clock, Concurrency, Cost, Crowding, Hierarchy, LeakyBucket, Left,
     Limit, Limiter, LimiterBuilder, Moment, Priority, Rate, Rule, Shares, SlidingCounter, SlidingLog, Span,

@@ -13,8 +13,8 @@ use super::columns::Columns;
 use super::contender::Contender;
 use super::figure::{Figure, Line, Note, counted};
 use super::panels;
-use super::prose::paragraph;
 use super::trial::Trial;
+use crate::prose::paragraph;
 
 pub(crate) const TITLE: &str = "One burst: 100 requests at once, then 20 per second where 10 are allowed";
 

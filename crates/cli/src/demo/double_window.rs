@@ -13,8 +13,8 @@ use super::bars::{self, Bar};
 use super::columns::Columns;
 use super::contender::Contender;
 use super::figure::{Figure, Hue, Line, Note, ONE, counted, sampled};
-use super::prose::paragraph;
 use super::trial::Trial;
+use crate::prose::paragraph;
 
 pub(crate) const TITLE: &str = "The double window: 1000 per minute, and a client that knows when it ends";
 

@@ -13,8 +13,8 @@ use super::columns::Columns;
 use super::contender::Contender;
 use super::figure::{Figure, Line, Note, ONE, Point};
 use super::panels;
-use super::prose::paragraph;
 use super::trial::let_through_after;
+use crate::prose::paragraph;
 
 pub(crate) const TITLE: &str = "The idle reward: what waiting is worth, at 10 per second";
 

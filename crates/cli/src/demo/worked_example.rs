@@ -16,10 +16,10 @@ use super::chart::{self, Chart, Column, MARGIN};
 use super::facts::{Facts, FirstDenial, Steady};
 use super::figure::{Figure, Hue, Line, Note, ONE, sampled};
 use super::grid::Grid;
-use super::prose::paragraph;
 use super::replay::{CLIENT, Replay};
 use super::scenario::Scenario;
 use super::{denial, table};
+use crate::prose::paragraph;
 
 pub(crate) const TITLE: &str = "The worked example: one client empties a bucket, then lives off the refill";
 

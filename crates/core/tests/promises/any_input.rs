@@ -88,6 +88,12 @@ fn judge_reading(rng: &mut Rng, ruler: &Ruler, mark: Mark, demand: Demand, now: 
     let _ = reading.balance(reading.mark_of(micros));
     let cost = Cost::micros(any_word(rng));
     assert!(reading.returnable(Mark::from_word(any_word(rng)), cost) <= cost.as_micros());
+    let (paid, debt_max) = (Mark::from_word(any_word(rng)), Tokens::from_micros(any_word(rng)));
+    let given = reading.give_back(mark, paid, cost, any_word(rng), debt_max);
+    assert!(
+        (balance..=full.cast_signed()).contains(&reading.balance(given)),
+        "{reading:?} {mark:?} {paid:?}"
+    );
     let other = reading.other_than(mark, mark);
     assert!(other != mark && reading.balance(other) <= full.cast_signed());
     if let Reading::Places(places) = reading {

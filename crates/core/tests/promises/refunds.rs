@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tollgate_core::{Algorithm, Demand, Span};
+use tollgate_core::{Algorithm, Demand, Span, Tokens};
 use tollgate_sim::seeds::{any_magnitude, for_each_seed};
 
 use super::any_algorithm::any_demand;
@@ -21,7 +21,7 @@ pub(crate) fn leave_no_more_than_without_the_charge(seeds: Range<u64>) {
             charged.check(any_demand(rng, charged.full()), now);
         }
         let mut without: Bucket = charged;
-        let demand = Demand { keep: tollgate_core::Tokens::ZERO, ..any_demand(rng, charged.full()) };
+        let demand = Demand { keep: Tokens::ZERO, ..any_demand(rng, charged.full()) };
         if !matches!(charged.check(demand, now), Answer::Admit { .. }) {
             return;
         }
@@ -39,7 +39,9 @@ pub(crate) fn leave_no_more_than_without_the_charge(seeds: Range<u64>) {
             assert_eq!(back, 0, "places are given back by their holders alone");
             return;
         }
-        charged.adjust(back.cast_signed(), now);
+        let debt_max = Tokens::from_micros(rng.u64(0..=charged.full()));
+        let reading = charged.ruler.reading(now);
+        charged.mark = reading.give_back(charged.mark, paid, demand.cost, u64::MAX, debt_max);
         let (after, most) = (charged.balance(now), without.balance(now));
         assert!(after <= most, "{after} after the refund of {back}, {most} without the charge of {demand:?}");
     });

@@ -12,7 +12,7 @@ use crate::{ClientAddressSettings, Trust};
 /// # use tollgate_policy::{ClientAddressSettings, trust_line};
 /// assert_eq!(
 ///     trust_line(&ClientAddressSettings::default(), "10.0.0.7".parse()?),
-///     r#"client_address: {trusted: ["10.0.0.7/32"], header: x-forwarded-for}"#,
+///     r#"client_address: {trusted_proxies: ["10.0.0.7/32"], header: x-forwarded-for}"#,
 /// );
 /// # Ok::<(), std::net::AddrParseError>(())
 /// ```
@@ -24,7 +24,7 @@ pub fn trust_line(settings: &ClientAddressSettings, peer: IpAddr) -> String {
     let peer = IpNet::from(peer.to_canonical());
     let networks: Vec<_> = trusted.iter().chain([&peer]).map(|network| format!("\"{network}\"")).collect();
     let header = settings.header.field_name();
-    format!("client_address: {{trusted: [{}], header: {header}}}", networks.join(", "))
+    format!("client_address: {{trusted_proxies: [{}], header: {header}}}", networks.join(", "))
 }
 
 #[cfg(test)]
@@ -40,13 +40,13 @@ mod tests {
         };
         assert_eq!(
             trust_line(&settings, "2001:db8::7".parse().unwrap()),
-            r#"client_address: {trusted: ["10.0.0.0/8", "fd00::/8", "2001:db8::7/128"], header: cf-connecting-ip}"#
+            r#"client_address: {trusted_proxies: ["10.0.0.0/8", "fd00::/8", "2001:db8::7/128"], header: cf-connecting-ip}"#
         );
     }
 
     #[test]
     fn a_mapped_peer_is_named_as_it_is_compared() {
         let line = trust_line(&ClientAddressSettings::default(), "::ffff:10.0.0.7".parse().unwrap());
-        assert_eq!(line, r#"client_address: {trusted: ["10.0.0.7/32"], header: x-forwarded-for}"#);
+        assert_eq!(line, r#"client_address: {trusted_proxies: ["10.0.0.7/32"], header: x-forwarded-for}"#);
     }
 }

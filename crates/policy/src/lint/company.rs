@@ -4,12 +4,12 @@ use super::terms::{Term, Terms};
 use super::{Book, Subject};
 use crate::{Action, KeySource, Missing, Mode};
 
-/// The rules that make up for a weak one, chosen once.
+/// The rules that make up for a weak one, chosen once. A weak one is never among them, nor is its group.
 pub(super) struct Company<'b, 'p> {
     /// Those that stand for themselves.
     alone: Vec<&'b Subject<'p>>,
     /// The groups of which every rule will do: a rule of a group may give way to any other of it.
-    groups: Vec<(usize, Vec<&'b Subject<'p>>)>,
+    groups: Vec<Vec<&'b Subject<'p>>>,
 }
 
 impl<'p> Book<'p> {
@@ -20,28 +20,23 @@ impl<'p> Book<'p> {
         let groups = (0..self.groups.len()).filter(|group| self.members(*group).all(counts));
         Company {
             alone: alone.collect(),
-            groups: groups.map(|group| (group, self.members(group).collect())).collect(),
+            groups: groups.map(|group| self.members(group).collect()).collect(),
         }
     }
 }
 
 impl<'p> Company<'_, 'p> {
-    /// Whether every request that meets `subject` and `terms` is limited by one of these besides. The group of `subject`
-    /// itself does not count: of it only one rule applies.
+    /// Whether every request that meets `terms`, which are those of `subject` or narrower, is limited by one of these.
     pub(super) fn limits(&self, subject: &Subject<'p>, terms: &Terms<'_>) -> bool {
         // One that is too long to judge gets the benefit of the doubt.
         let is_met = |other: &&Subject<'p>| {
-            !other.is(subject)
-                && other.sees_claims_as(subject)
-                && (!other.terms.is_judged() || other.terms.covers(terms))
+            other.sees_claims_as(subject) && (!other.terms.is_judged() || other.terms.covers(terms))
         };
         self.alone.iter().any(is_met)
-            || self.groups.iter().filter(|(group, _)| subject.rule.group != Some(*group)).any(
-                |(_, members)| {
-                    let members = members.iter().copied().filter(|member| member.sees_claims_as(subject));
-                    terms.is_covered_by(&terms_of(members))
-                },
-            )
+            || self.groups.iter().any(|members| {
+                let members = members.iter().copied().filter(|member| member.sees_claims_as(subject));
+                terms.is_covered_by(&terms_of(members))
+            })
     }
 }
 

@@ -1,9 +1,10 @@
 //! Costs that the client names.
 //!
 //! A client that names its own cost names the least that counts, or all that a bucket holds at once. Silent where the
-//! response settles the true cost: the request's is then an estimate that is corrected either way.
+//! response settles the true cost: the request's is then an estimate that is corrected either way. A bucket that refills
+//! within a second needs no narrower `max_cost` (so `burst_hint: llm-tools` is fine as it is): all of it is a second's worth.
 
-use tollgate_core::Tokens;
+use tollgate_core::{Algorithm, Span, Tokens};
 
 use super::{Book, Lint, LintKind, Subject};
 use crate::{Action, CostSource};
@@ -32,12 +33,18 @@ fn judge(subject: &Subject<'_>) -> Option<Lint> {
         return Some(subject.lint(LintKind::UnboundedCost, message, cure));
     }
     // A bucket that the default cost fills leaves nothing to narrow.
-    if Tokens::from(rule.cost.max) >= full && Tokens::from(default) < full {
+    let is_whole = Tokens::from(rule.cost.max) >= full && Tokens::from(default) < full;
+    if is_whole && !refills_at_once(&algorithm) {
         let message = format!("the client names the cost in `{source}`, up to the whole bucket of {full}");
         let cure = "write the `max_cost` that one request may have";
         return Some(subject.lint(LintKind::UnboundedCost, message, cure));
     }
     None
+}
+
+/// Whether the whole bucket is no more than one second's worth.
+fn refills_at_once(algorithm: &Algorithm) -> bool {
+    matches!(algorithm, Algorithm::TokenBucket(limit) if limit.burst() <= limit.minted_in(Span::from_secs(1)))
 }
 
 #[cfg(test)]

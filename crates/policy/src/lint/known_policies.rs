@@ -69,14 +69,15 @@ fn burst_hints_get_none_at_any_rate() {
 }
 
 #[test]
-fn the_cost_header_of_llm_tools_is_fine_once_max_cost_is_narrower_than_the_burst() {
-    let tools = |max| {
+fn the_cost_header_of_llm_tools_is_fine_with_a_burst_of_one_second() {
+    let tools = |burst, max| {
         let source = CostSource::Header("x-cost".into());
         let cost = CostPlan { source, max: Cost::tokens(max), ..CostPlan::ONE };
-        Rule { action: limit(100, 100), cost, ..rule("llm-tools") }
+        Rule { action: limit(100, burst), cost, ..rule("llm-tools") }
     };
-    assert_eq!(found([tools(50)]), []);
-    assert_eq!(found([tools(100)]), [(LintKind::UnboundedCost, "llm-tools".into())]);
+    assert_eq!(found([tools(100, 100)]), []);
+    assert_eq!(found([tools(500, 100)]), []);
+    assert_eq!(found([tools(500, 500)]), [(LintKind::UnboundedCost, "llm-tools".into())]);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn behind_tiers(book: &Book<'_>, subject: &Subject<'_>) -> Option<Lint> {
 mod tests {
     use super::*;
     use crate::lint::built_by_hand::{
-        all, found, found_in, header, method, one_of, path, plan_claim, rule, tiers,
+        all, found, found_in, grouped, header, method, one_of, path, plan_claim, policy, rule, tiers,
     };
     use crate::{KeySource, Missing, Mode, Rule};
 
@@ -99,6 +99,14 @@ mod tests {
             assert_eq!(found([trial, inner()]), [(LintKind::PartialRollout, "wide".into())]);
             assert_eq!(found([Rule { mode: Mode::Off, ..wide() }, inner()]), []);
         }
+    }
+
+    #[test]
+    fn an_allow_that_an_earlier_tier_may_displace_decides_nothing_for_others() {
+        let pro = Rule { condition: one_of(KeySource::Plan, &["pro"]), ..rule("pro") };
+        let allow = Rule { action: Action::Allow, ..rule("allow") };
+        let outside = Rule { condition: path("/a"), ..rule("outside") };
+        assert_eq!(found_in(&grouped(policy([pro, allow, outside]), &[0, 1], false)), []);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
         if others_tell && !book.rules.iter().any(is_split) {
             let message = "reads and writes of this route cost the same and share a bucket, though other rules tell \
                            methods apart";
-            let cure = "give it a cost per method, or add a rule for the methods that write";
+            let cure = "write `cost_per_method: {GET: 1, POST: 5}`, or add a rule for the methods that write";
             found.push(subject.lint(LintKind::SharedReadsAndWrites, message, cure));
         }
     }

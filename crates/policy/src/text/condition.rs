@@ -172,8 +172,6 @@ fn host_name(node: &Node<'_>, found: &mut Found) -> Option<Condition> {
         found.unfit(node, "host", "a host", cure);
         return None;
     }
-    Some(Condition::Host(match is_wild {
-        true => HostPattern::Below(format!(".{name}").into()),
-        false => HostPattern::Exact(name.into()),
-    }))
+    let below = || HostPattern::Below(format!(".{name}").into());
+    Some(Condition::Host(if is_wild { below() } else { HostPattern::Exact(name.into()) }))
 }

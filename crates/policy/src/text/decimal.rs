@@ -45,7 +45,7 @@ impl Decimal {
             digits = shifted.ok_or(NotDecimal::TooLong)?;
         }
         let mut scale = i64::try_from(places.len()).unwrap_or(i64::MAX).saturating_sub(i64::from(exponent));
-        while digits % 10 == 0 && scale > 0 && digits != 0 {
+        while digits.is_multiple_of(10) && scale > 0 && digits != 0 {
             digits /= 10;
             scale -= 1;
         }

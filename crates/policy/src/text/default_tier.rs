@@ -66,11 +66,10 @@ mod tests {
         let text: String = rules
             .iter()
             .zip('a'..)
-            .map(|(rule, name)| match rule.starts_with("group") || rule.contains("action") {
-                true => format!("- {{name: {name}, {rule}}}\n")
-                    .replace("name: a, group", "group")
-                    .replace("name: b, group", "group"),
-                false => format!("- {{name: {name}, {rule}, rate: 1, burst: 1}}\n"),
+            .map(|(rule, name)| match rule {
+                rule if rule.starts_with("group") => format!("- {{{rule}}}\n"),
+                rule if rule.contains("action") => format!("- {{name: {name}, {rule}}}\n"),
+                rule => format!("- {{name: {name}, {rule}, rate: 1, burst: 1}}\n"),
             })
             .collect();
         let policy = Policy::parse("test", &text).unwrap_or_else(|mistakes| panic!("{mistakes}"));

@@ -8,10 +8,12 @@ use super::group::{self, Entry, TypedGroup};
 use super::rule::{self, TypedRule};
 use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
-use super::{default_tier, jwt, kill_switch, settings};
+use super::{default_tier, foreign_names, jwt, kill_switch, settings};
 
 const FIELDS: [&str; 8] =
     ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt"];
+/// So many names of a mapping are asked whether a rule has them.
+const NAMES_ASKED_MAX: usize = 64;
 /// Most rules of a policy.
 const RULES_MAX: usize = 20_000;
 
@@ -26,12 +28,17 @@ pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
     }
 }
 
-/// A mapping is a rule if it has no `rules` and something that only rules have.
+/// A mapping is a rule if it has nothing that only policies have, and something that only rules have, if under a name that is
+/// not ours.
 fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
     let names: Vec<&str> = names.collect();
-    let of_rules = |name: &&str| rule::FIELDS.contains(name) || super::limit::FIELDS.contains(name);
-    let of_policies = |name: &&str| FIELDS.contains(name) && *name != "name" && *name != "mode";
-    !names.iter().any(of_policies) && names.iter().any(|name| of_rules(name) && !FIELDS.contains(name))
+    let of_rules: Vec<&str> = rule::FIELDS.into_iter().chain(super::limit::FIELDS).collect();
+    let is_of_policy = |name: &&str| FIELDS.contains(name) && !of_rules.contains(name);
+    let is_of_rule = |name: &&str| {
+        let is_ours = of_rules.contains(name) && !FIELDS.contains(name);
+        is_ours || foreign_names::ours(name, &of_rules).is_some()
+    };
+    !names.iter().any(is_of_policy) && names.iter().take(NAMES_ASKED_MAX).any(is_of_rule)
 }
 
 fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Policy> {

@@ -135,16 +135,15 @@ impl<'t> Builder<'t, '_> {
             return Some(());
         };
         match (&mut open.kind, open.key.take()) {
-            (Kind::Map(entries), Some(key)) => match open.names.get(&key.text) {
-                Some(line) => {
+            (Kind::Map(entries), Some(key)) => {
+                if let Some(line) = open.names.get(&key.text) {
                     let what = format!("`{}` is given twice; the first is on line {line}", cut(&key.text));
                     self.found.add_to_whole(key.place, what, "keep one of the two");
-                }
-                None => {
+                } else {
                     open.names.insert(key.text.clone(), key.place.line);
                     entries.push((key, node));
                 }
-            },
+            }
             (Kind::Map(_), None) => {
                 let place = node.place;
                 let text = match node.kind {
@@ -208,8 +207,8 @@ impl<'t> Builder<'t, '_> {
 
     fn at(&self, byte: usize) -> Place {
         let start = byte.min(self.text.len());
-        let before = self.text.as_bytes().get(..start).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let before = self.text.get(..start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
         Place { start, end: start, line: u32::try_from(line).unwrap_or(u32::MAX) }
     }
 }

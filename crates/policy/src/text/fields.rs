@@ -52,9 +52,10 @@ impl<'n, 't> Fields<'n, 't> {
         for entry in inner.entries {
             let name = entry.key.text.as_ref();
             if !known.contains(&name) {
-                let cure = match super::rule::FIELDS.contains(&name) {
-                    true => format!("move `{name}` out of `{owner}`, to the rule itself"),
-                    false => cure_of(name, known),
+                let cure = if super::rule::FIELDS.contains(&name) {
+                    format!("move `{name}` out of `{owner}`, to the rule itself")
+                } else {
+                    cure_of(name, known)
                 };
                 self.asked_for.push_str(&cure);
                 found.add(entry.key.place, format!("`{owner}` has no field `{}`", cut(name)), cure);
@@ -113,7 +114,8 @@ impl<'n, 't> Fields<'n, 't> {
     /// Whether some other field is a mistake whose cure is this one.
     pub(super) fn is_asked_for(&self, name: &str) -> bool {
         let quoted = format!("`{name}");
-        let known: Vec<&str> = super::rule::FIELDS.into_iter().chain(super::limit::FIELDS).collect();
+        let known: Vec<&str> =
+            super::rule::FIELDS.into_iter().chain(super::limit::FIELDS).chain(["rules"]).collect();
         let is_strange = |entry: &&Entry<'_, '_>| !known.contains(&entry.key.text.as_ref());
         let mut strange = self.entries.iter().filter(is_strange).take(STRANGE_MAX);
         self.asked_for.contains(&quoted)

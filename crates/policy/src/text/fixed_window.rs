@@ -5,7 +5,7 @@ use tollgate_core::{Algorithm, Span, Window};
 use super::did_you_mean;
 use super::fields::Fields;
 use super::found::Found;
-use super::tree::{Node, cut};
+use super::tree::Node;
 use super::{limit, span};
 
 const WORDS: [(&str, Window); 6] = [
@@ -53,15 +53,11 @@ fn window(node: &Node<'_>, found: &mut Found) -> Option<Window> {
             return None;
         }
     };
-    window
-        .map_err(|_| {
-            found.add(
-                node.place,
-                format!("`window` is {}", cut(text)),
-                "write more than 0, and at most a century",
-            )
-        })
-        .ok()
+    if window.is_err() {
+        let what = format!("`window` is {}", node.described());
+        found.add(node.place, what, "write more than 0, and at most a century");
+    }
+    window.ok()
 }
 
 /// `+01:00`: whether clocks are ahead of UTC, and by how much.

@@ -101,7 +101,7 @@ fn claim(name: &str) -> Result<KeySource, String> {
     Ok(KeySource::Claim(path))
 }
 
-/// ``, `/24` or `/24,48`.
+/// What follows `ip:prefix`: nothing, `/24` or `/24,48`.
 fn prefix(bits: &str) -> Result<KeySource, String> {
     let cure = || {
         "write `ip:prefix`, `ip:prefix/24`, or `ip:prefix/24,48` for IPv4 (8 to 32 bits) and IPv6 (16 to 128)"

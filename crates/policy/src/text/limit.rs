@@ -171,21 +171,15 @@ fn token_bucket(
             found,
         );
     }
-    let rate = match rate {
-        Ok(Some(rate)) => (rate.rate, Some(rate)),
-        Ok(None) => match preset {
-            Some(preset) => (preset.rate(), None),
-            None => {
-                fields.lacks(
-                    "rate",
-                    "this token_bucket",
-                    "add how many tokens it gets, as in `rate: 10/s`",
-                    found,
-                );
-                return None;
-            }
-        },
-        Err(()) => return None,
+    let rate = match (rate, preset) {
+        (Ok(Some(rate)), _) => (rate.rate, Some(rate)),
+        (Ok(None), Some(preset)) => (preset.rate(), None),
+        (Ok(None), None) => {
+            let cure = "add how many tokens it gets, as in `rate: 10/s`";
+            fields.lacks("rate", "this token_bucket", cure, found);
+            return None;
+        }
+        (Err(()), _) => return None,
     };
     let figures = Figures {
         rate: rate.1.as_ref(),
@@ -239,12 +233,11 @@ fn sliding_window(fields: &mut Fields<'_, '_>, found: &mut Found) -> Option<Algo
         .map(|node| choice::one_of(node, "variant", &[("log", true), ("counter", false)], found));
     let ((micros, place), (window, window_place)) = (quota?, window?);
     let figures = Figures { rate: None, amount: Some(("quota", place)), head: window_place };
-    match variant.unwrap_or(Some(true))? {
-        true => {
-            limit_fault::sound(SlidingLog::new(Burst::micros(micros), window), figures, found).map(Into::into)
-        }
-        false => limit_fault::sound(SlidingCounter::new(Burst::micros(micros), window), figures, found)
-            .map(Into::into),
+    let quota = Burst::micros(micros);
+    if variant.unwrap_or(Some(true))? {
+        limit_fault::sound(SlidingLog::new(quota, window), figures, found).map(Into::into)
+    } else {
+        limit_fault::sound(SlidingCounter::new(quota, window), figures, found).map(Into::into)
     }
 }
 

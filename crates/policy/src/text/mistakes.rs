@@ -13,7 +13,7 @@ pub(super) const MISTAKES_MAX: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
     file: Box<str>,
-    mistakes: Vec<Mistake>,
+    shown: Vec<Mistake>,
     left_out: usize,
 }
 
@@ -55,24 +55,24 @@ impl Mistakes {
                 snippet,
             }
         });
-        Mistakes { file: file.into(), mistakes: mistakes.collect(), left_out }
+        Mistakes { file: file.into(), shown: mistakes.collect(), left_out }
     }
 
     /// Those that are shown, at least 1 and at most 100.
     pub fn iter(&self) -> impl Iterator<Item = &Mistake> {
-        self.mistakes.iter()
+        self.shown.iter()
     }
 
     /// How many there are, with those that are not shown.
     pub fn count(&self) -> usize {
-        self.mistakes.len() + self.left_out
+        self.shown.len() + self.left_out
     }
 }
 
 /// Each with `file:line:column`, the line of the text, and the cure; an empty line between them.
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, mistake) in self.mistakes.iter().enumerate() {
+        for (at, mistake) in self.shown.iter().enumerate() {
             if at > 0 {
                 write!(f, "\n\n")?;
             }

@@ -4,7 +4,7 @@
 
 use regex::RegexBuilder;
 
-use crate::{Condition, PathPattern, PathTest};
+use crate::{Condition, PathPattern, PathTest, normal_path};
 
 use super::choice;
 use super::fields::Fields;
@@ -19,6 +19,13 @@ const SEGMENTS_MAX: usize = 64;
 const GLOB_BYTES_MAX: usize = 256 * 1024;
 /// Most wildcards in a glob.
 const WILDCARDS_MAX: usize = 16;
+
+/// What means more than itself in globs and templates.
+const WILDCARDS: [char; 3] = ['*', '{', '}'];
+/// As regexes: part of a segment, a segment, and any number of them. Paths in their one spelling are ASCII.
+const WITHIN_SEGMENT: &str = "[!-.0-~]*";
+const SEGMENT: &str = "/[!-.0-~]+";
+const SEGMENTS: &str = "(?:/[!-.0-~]+)*";
 
 const KINDS: [&str; 4] = ["exact", "prefix", "glob", "template"];
 
@@ -67,10 +74,14 @@ fn spelt_out(node: &Node<'_>, strictness: Strictness, found: &mut Found) -> Opti
     };
     let mut patterns = Vec::new();
     for item in choice::items(value, kind, found) {
-        let text = normal(text_of(item, found)?, item, strictness, found)?;
+        let specials: &[char] = match kind {
+            "exact" | "prefix" => &[],
+            _ => &WILDCARDS,
+        };
+        let text = normal(text_of(item, found)?, specials, item, strictness, found)?;
         let pattern = match kind {
             "exact" => Some(PathPattern::Exact(text.into())),
-            "prefix" => Some(PathPattern::Prefix(text.trim_end_matches("/*").into())),
+            "prefix" => Some(PathPattern::Prefix(text.into())),
             "glob" => glob(&text, item, found),
             _ => template(&text, item, found),
         };
@@ -90,7 +101,7 @@ fn guess(
     strictness: Strictness,
     found: &mut Found,
 ) -> Option<Vec<PathPattern>> {
-    let text = normal(typed, node, strictness, found)?;
+    let text = normal(typed, &WILDCARDS, node, strictness, found)?;
     let below = text.strip_suffix("/**").or_else(|| text.strip_suffix("/*"));
     let pattern = match below {
         Some(above) if !above.contains(['*', '{']) => {
@@ -103,8 +114,15 @@ fn guess(
     Some(vec![pattern?])
 }
 
-/// As requests' paths are normalised, or a mistake if no request's path can be like it.
-fn normal(typed: &str, node: &Node<'_>, strictness: Strictness, found: &mut Found) -> Option<String> {
+/// In the one spelling that requests' paths have, or a mistake if no request's path can be like it. `specials` are the
+/// characters that mean more than themselves.
+fn normal(
+    typed: &str,
+    specials: &[char],
+    node: &Node<'_>,
+    strictness: Strictness,
+    found: &mut Found,
+) -> Option<String> {
     let mut refuse = |what: &str, cure: String| {
         found.add(node.place, format!("the path `{}` {what}", cut(typed)), cure);
     };
@@ -113,49 +131,46 @@ fn normal(typed: &str, node: &Node<'_>, strictness: Strictness, found: &mut Foun
         return None;
     }
     if let Some(at) = typed.find(['?', '#', ';']) {
+        let path = cut(&typed[..at]);
         let cure = format!(
-            "write `{}`; what follows is no part of a path (to test a query, `match: {{\"query:name\": …}}`)",
-            cut(&typed[..at])
+            "write `{path}`; what follows is no part of a path (to test a query, `match: {{\"query:name\": …}}`)"
         );
         refuse("has a query or parameters", cure);
         return None;
     }
-    if typed.split('/').skip(1).any(|part| part == "." || part == "..") || typed.contains("//") {
-        refuse(
-            "has empty or dot segments, which requests lose before they are compared",
-            "write the path without them".to_owned(),
-        );
+    let segments: Vec<String> = typed.split('/').map(|segment| spelt(segment, specials)).collect();
+    let spelt = segments.join("/");
+    if segments.iter().any(|segment| segment == "." || segment == "..") || spelt.contains("//") {
+        let what = "has empty or dot segments, which requests lose before they are compared";
+        refuse(what, "write the path without them".to_owned());
         return None;
     }
-    if !typed.is_ascii() || typed.bytes().any(|byte| byte.is_ascii_control() || byte == b' ') {
-        refuse(
-            "has characters that paths carry percent-encoded",
-            "write them as on the wire, as in `/caf%C3%A9`".to_owned(),
-        );
-        return None;
-    }
-    if let Some(plain) = needlessly_encoded(typed) {
-        refuse("encodes what needs no encoding", format!("write `{plain}` instead of its code"));
-        return None;
-    }
-    if typed.split('/').count() > SEGMENTS_MAX + 1 {
+    if segments.len() > SEGMENTS_MAX + 1 {
         refuse("has too many segments", format!("use at most {SEGMENTS_MAX}"));
         return None;
     }
-    let mut text = if strictness.is_case_sensitive { typed.to_owned() } else { typed.to_ascii_lowercase() };
+    let mut text = if strictness.is_case_sensitive { spelt } else { spelt.to_ascii_lowercase() };
     if !strictness.keeps_trailing_slash && text.len() > 1 {
         text.truncate(text.trim_end_matches('/').len());
     }
     Some(text)
 }
 
-/// The first percent-encoded letter, digit, dash, dot, underscore or tilde.
-fn needlessly_encoded(text: &str) -> Option<char> {
-    text.match_indices('%').find_map(|(at, _)| {
-        let code = text.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok())?;
-        let plain = char::from(code);
-        (plain.is_ascii_alphanumeric() || "-._~".contains(plain)).then_some(plain)
-    })
+/// A segment in its one spelling, but for the characters that mean more than themselves.
+fn spelt(segment: &str, specials: &[char]) -> String {
+    let mut out = String::new();
+    let mut rest = segment;
+    loop {
+        let (plain, after) = rest.split_at(rest.find(specials).unwrap_or(rest.len()));
+        if !plain.is_empty() {
+            // The letter keeps a lone dot from being dropped here: whoever wrote it is told.
+            let normal = normal_path(&format!("/a{plain}"), true, true);
+            out.push_str(normal.get(2..).unwrap_or_default());
+        }
+        let Some(special) = after.chars().next() else { return out };
+        out.push(special);
+        rest = after.get(special.len_utf8()..).unwrap_or_default();
+    }
 }
 
 /// Segments, those in braces being anything.
@@ -189,14 +204,14 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
     for segment in &segments {
         wildcards += segment.matches(['*', '{']).count();
         match *segment {
-            "**" => pattern.push_str("(?:/[^/]+)*"),
+            "**" => pattern.push_str(SEGMENTS),
             _ if segment.contains("**") => {
                 let what = format!("`**` stands within the segment `{}` of a path", cut(segment));
                 found.add(node.place, what, "write `**` as a segment of its own, as in `/files/**/*.png`");
                 return None;
             }
             _ if segment.starts_with('{') && segment.ends_with('}') && segment.len() > 2 => {
-                pattern.push_str("/[^/]+")
+                pattern.push_str(SEGMENT);
             }
             _ if segment.contains(['{', '}']) => {
                 found.add(
@@ -209,7 +224,7 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
             _ => {
                 let parts: Vec<String> = segment.split('*').map(regex::escape).collect();
                 pattern.push('/');
-                pattern.push_str(&parts.join("[^/]*"));
+                pattern.push_str(&parts.join(WITHIN_SEGMENT));
             }
         }
     }
@@ -224,13 +239,12 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
     }
     let literal =
         segments.iter().take_while(|segment| !is_wild(segment)).map(|segment| (*segment).into()).collect();
-    match RegexBuilder::new(&pattern).size_limit(GLOB_BYTES_MAX).dfa_size_limit(GLOB_BYTES_MAX).build() {
-        Ok(regex) => Some(PathPattern::Glob { text: text.into(), regex, literal }),
-        Err(_) => {
-            found.add(node.place, "the path's wildcards are too many to compile", "use fewer of them");
-            None
-        }
-    }
+    let built = RegexBuilder::new(&pattern).size_limit(GLOB_BYTES_MAX).dfa_size_limit(GLOB_BYTES_MAX).build();
+    let Ok(regex) = built else {
+        found.add(node.place, "the path's wildcards are too many to compile", "use fewer of them");
+        return None;
+    };
+    Some(PathPattern::Glob { text: text.into(), regex, literal })
 }
 
 #[cfg(test)]
@@ -242,7 +256,7 @@ mod tests {
         let node =
             Node { place: Place { start: 0, end: 0, line: 1 }, kind: Kind::Plain(text.to_owned().into()) };
         match read(&node, Strictness::default(), &mut Found::default())? {
-            Condition::Path(test) => Some(test.pattern),
+            Condition::Path(path) => Some(path.pattern),
             _ => None,
         }
     }
@@ -277,9 +291,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_is_spelt_as_requests_are() {
+        for (typed, path) in
+            [("/%61pi", "/api"), ("/café", "/caf%c3%a9"), ("/A%2fB", "/a%2fb"), ("/a b", "/a%20b")]
+        {
+            assert!(matches!(pattern_of(typed), Some(PathPattern::Exact(text)) if *text == *path), "{typed}");
+            assert_eq!(normal_path(typed, false, false), path, "{typed}");
+        }
+        assert!(globs("/café/*/x", &normal_path("/CAF%c3%a9/é/x", false, false)));
+    }
+
+    #[test]
     fn a_pattern_that_no_request_can_match_is_refused() {
         for text in
-            ["api", "/a//b", "/a/../b", "/a?x=1", "/a;v=1", "/é", "/%61", "/a{id}", "/a**b/c", "/{}", "*"]
+            ["api", "/a//b", "/a/../b", "/a?x=1", "/a;v=1", "/%2e%2e/a", "/a{id}", "/a**b/c", "/{}", "*"]
         {
             assert!(pattern_of(text).is_none(), "{text}");
         }

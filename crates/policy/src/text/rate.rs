@@ -39,14 +39,11 @@ pub(super) fn read(node: &Node<'_>, field: &'static str, found: &mut Found) -> O
         }
         let period = per_nanos(per.trim());
         let number = Decimal::read(number.trim());
-        let rate = match (number, period) {
-            (Ok(number), Some(period)) => ratio(number, period),
-            _ => {
-                found.unfit(node, field, "a rate", cure(text));
-                return None;
-            }
+        let (Ok(number), Some(period)) = (number, period) else {
+            found.unfit(node, field, "a rate", cure(text));
+            return None;
         };
-        return rate.map(typed).or_else(|| too_fine(node, field, found));
+        return ratio(number, period).map(typed).or_else(|| too_fine(node, field, found));
     }
     if matches!(node.kind, Kind::Quoted(_)) && Decimal::read(text).is_ok() {
         found.unfit(node, field, "a number", "write the number without quotes, or with a unit as in `10/s`");

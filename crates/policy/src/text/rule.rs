@@ -121,7 +121,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         settle_header,
         reason,
         message,
-        line: head.line,
+        line: node.place.line,
     };
     Some(TypedRule { rule, is_named: name_node.is_some(), head })
 }
@@ -141,14 +141,11 @@ fn limited(fields: &mut Fields<'_, '_>, condition: Option<&Condition>, found: &m
     let is_llm = fields.peek("burst_hint").and_then(Node::scalar) == Some("llm-tools");
     let fallback = if is_llm { CostSource::Header(LLM_COST_HEADER.into()) } else { CostSource::Fixed };
     // A preset that does not exist has been reported; without it half of the rule would seem to be missing.
-    let algorithm = match (kind, preset) {
-        (Some(kind), None | Some(Some(_))) => limit::read(fields, kind, preset.flatten(), found),
-        _ => {
-            let names: Vec<&'static str> = limit::FIELDS.to_vec();
-            let _ = fields.take_left(&names);
-            return None;
-        }
+    let (Some(kind), None | Some(Some(_))) = (kind, preset) else {
+        let _ = fields.take_left(&limit::FIELDS);
+        return None;
     };
+    let algorithm = limit::read(fields, kind, preset.flatten(), found);
     let cost = cost::read(fields, algorithm.map(|algorithm| algorithm.full()), fallback, found);
     let algorithm = algorithm?;
     let cost = cost?;
@@ -204,10 +201,11 @@ fn preset(node: &Node<'_>, found: &mut Found) -> Option<&'static Preset> {
     let text = node.scalar().unwrap_or_default();
     let preset = presets::named(text);
     if preset.is_none() {
-        let names = presets::NAMES;
-        let cure = match limit::BURST_HINTS.iter().any(|(hint, _)| *hint == text) {
-            true => format!("write `burst_hint: {text}`, with a `rate`"),
-            false => did_you_mean::cure(text, &names),
+        let is_hint = limit::BURST_HINTS.iter().any(|(hint, _)| *hint == text);
+        let cure = if is_hint {
+            format!("write `burst_hint: {text}`, with a `rate`")
+        } else {
+            did_you_mean::cure(text, &presets::NAMES)
         };
         found.add(node.head(), format!("there is no preset called {}", node.described()), cure);
     }

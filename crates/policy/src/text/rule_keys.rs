@@ -119,13 +119,12 @@ fn keys_of(
         Scope::User => Some(vec![KeySource::User]),
         Scope::Ip => Some(vec![KeySource::Address]),
         Scope::Network => Some(vec![KeySource::Prefix { v4: 32, v6: 64 }]),
-        Scope::Global => Some(Vec::new()),
         Scope::Endpoint if condition.is_some_and(|condition| !tests_route(condition)) => {
             let cure = "add `path: /api/search`; or `limit_keys: [path]` for one bucket per route";
             found.add(node.place, "`scope` is `endpoint`, and nothing says which", cure);
             None
         }
-        Scope::Endpoint => Some(Vec::new()),
+        Scope::Endpoint | Scope::Global => Some(Vec::new()),
         Scope::Organisation => {
             let cure = "add where its name is, as in `limit_keys: [jwt:org]` or `limit_keys: [header:x-org]`";
             found.add(node.place, "`scope` is `organisation`, and nothing says how to tell them apart", cure);

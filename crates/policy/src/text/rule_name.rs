@@ -9,7 +9,7 @@ use super::found::Found;
 use super::tree::{Node, Place};
 
 /// Longest name.
-const NAME_BYTES_MAX: usize = 128;
+const NAME_BYTES_MAX: usize = 112;
 
 /// A name that can stand in headers, metrics and keys, or a mistake.
 pub(super) fn read(node: &Node<'_>, field: &str, found: &mut Found) -> Option<Box<str>> {
@@ -44,7 +44,7 @@ pub(super) fn made_of(rule: &Rule) -> Box<str> {
 fn distinctions(condition: &Condition) -> Vec<&str> {
     match condition {
         Condition::All(tests) => tests.iter().flat_map(distinctions).collect(),
-        Condition::Path(test) => match &test.pattern {
+        Condition::Path(path) => match &path.pattern {
             PathPattern::Exact(text) | PathPattern::Prefix(text) | PathPattern::Glob { text, .. } => {
                 vec![text]
             }

@@ -36,7 +36,7 @@ pub(super) fn answers(node: &Node<'_>, found: &mut Found) -> Option<AnswerSettin
 }
 
 fn profiles(node: &Node<'_>, found: &mut Found) -> Option<HeaderProfiles> {
-    let none = HeaderProfiles { draft: false, legacy: false, x: false };
+    let nothing = HeaderProfiles { draft: false, legacy: false, x: false };
     let names = [("draft", 'd'), ("legacy", 'l'), ("x", 'x'), ("none", 'n')];
     let items = choice::items(node, "headers", found);
     let chosen: Vec<Option<char>> =
@@ -46,7 +46,7 @@ fn profiles(node: &Node<'_>, found: &mut Found) -> Option<HeaderProfiles> {
         found.add(node.head(), "`headers` has `none` and others", "write `none` alone, or delete it");
         return None;
     }
-    Some(chosen.into_iter().fold(none, |set, name| HeaderProfiles {
+    Some(chosen.into_iter().fold(nothing, |set, name| HeaderProfiles {
         draft: set.draft || name == 'd',
         legacy: set.legacy || name == 'l',
         x: set.x || name == 'x',

@@ -27,7 +27,7 @@ pub(super) fn read(source: &KeySource, node: &Node<'_>, found: &mut Found) -> Op
     if let Kind::Map(_) = &node.kind {
         return spelt_out(source, &field, node, found);
     }
-    if *source == (KeySource::Prefix { v4: 32, v6: 64 }) || matches!(source, KeySource::Prefix { .. }) {
+    if matches!(source, KeySource::Prefix { .. }) {
         found.add(
             node.head(),
             format!("`{field}` cannot be compared with a value"),
@@ -95,10 +95,11 @@ fn spelt_out(source: &KeySource, field: &str, node: &Node<'_>, found: &mut Found
     match kind {
         "regex" => regex(value, found).map(|regex| test(ValueTest::Matches(regex))),
         "cidr" => network::read(value, "cidr", found).map(|networks| test(ValueTest::Within(networks))),
-        _ => match choice::truth(value, "present", found)? {
-            true => Some(test(ValueTest::Present)),
-            false => Some(Condition::Not(Box::new(test(ValueTest::Present)))),
-        },
+        _ => {
+            let present = test(ValueTest::Present);
+            let is_meant = choice::truth(value, "present", found)?;
+            Some(if is_meant { present } else { Condition::Not(Box::new(present)) })
+        }
     }
 }
 

@@ -160,6 +160,26 @@ pub(super) fn a_settled_reservation_gives_its_places_back(stage: &mut Stage<'_>)
     stage.expect_balance(&both[0], 48_000_000)
 }
 
+/// What a reset has forgiven is not given back by a settlement, too; what is reserved after it is.
+pub(super) fn a_reset_forgives_what_was_reserved_once(stage: &mut Stage<'_>) -> Played {
+    let rule = stage.rule("slow", limit(Rate::per_hour(1), 50));
+    let counter =
+        stage.rule("counter", sound(SlidingCounter::new(Burst::tokens(50), Span::from_secs(3_600))));
+    let log = stage.rule("log", sound(SlidingLog::new(Burst::tokens(50), Span::from_secs(3_600))));
+    for (ticket, rule) in [rule, counter, log].into_iter().enumerate() {
+        let twenty = charge(rule, "a", Cost::tokens(20));
+        let all = charge(rule, "a", Cost::tokens(50));
+        stage.expect_reserved(2 * ticket, std::slice::from_ref(&twenty))?;
+        stage.expect_reset(&twenty, [20_000_000, 50_000_000])?;
+        stage.expect(&all, admit(0))?;
+        stage.expect_cancelled(2 * ticket, 0)?;
+        stage.expect_reset(&twenty, [50_000_000, 50_000_000])?;
+        stage.expect_reserved(2 * ticket + 1, std::slice::from_ref(&twenty))?;
+        stage.expect_cancelled(2 * ticket + 1, 20_000_000)?;
+    }
+    Ok(())
+}
+
 fn bucket(stage: &mut Stage<'_>) -> RuleId {
     stage.rule("api", limit(Rate::per_second(10), 50))
 }

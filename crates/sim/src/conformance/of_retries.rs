@@ -4,6 +4,7 @@ use tollgate_core::{Burst, Cost, Rate, SlidingLog, Span};
 
 use super::answer::{Fault, Outcome};
 use super::stage::{Played, Stage, admit, charge, deny, limit, sound};
+use super::subject::Charge;
 
 /// A retry is told what it was told, and costs nothing, until the key's lifetime is over.
 pub(super) fn an_idempotency_key_charges_once(stage: &mut Stage<'_>) -> Played {
@@ -29,6 +30,8 @@ pub(super) fn an_idempotency_key_stands_for_one_check(stage: &mut Stage<'_>) -> 
     stage.expect_once("order", &[charge_of("b", 2)], admit(8_000_000))?;
     stage.expect_once("other", &[charge_of("a", 2)], admit(3_000_000))?;
     stage.expect_once("order", &[charge_of("a", 2)], admit(8_000_000))?;
+    let of_bulk = Charge { left_alone: 80, ..charge_of("a", 2) };
+    stage.expect_once("order", &[of_bulk], deny(Span::from_secs(7 * 3_600), 0, &[0]))?;
     stage.expect_once("", &[charge_of("a", 2)], Outcome::Invalid(Fault::EmptyIdempotencyKey))?;
     stage.expect_balance(&charge_of("a", 1), 3_000_000)
 }

@@ -25,6 +25,8 @@ use super::subject::{Charge, KEY_BYTES_MAX, Key, RuleId, Ticket};
 pub struct Reference {
     limits: Vec<LimitOfRule>,
     buckets: BTreeMap<BucketId, Bucket>,
+    /// How often each bucket was reset.
+    resets: BTreeMap<BucketId, u64>,
     held: BTreeMap<Ticket, Vec<Receipt>>,
     open: BTreeMap<Ticket, Open>,
     /// Outcomes of checks that may be retried, and until when.
@@ -32,7 +34,7 @@ pub struct Reference {
 }
 
 /// What makes a check a retry: the idempotency key, and what is asked.
-type Retry = (Key, Vec<(RuleId, Key, Cost)>);
+type Retry = (Key, Vec<(RuleId, Key, Cost, u8)>);
 
 /// A rule or a tier.
 #[derive(Debug, Clone)]
@@ -66,6 +68,8 @@ struct Part {
 struct Receipt {
     part: Part,
     made: Made,
+    /// How often the bucket had been reset before.
+    resets: u64,
 }
 
 /// An open reservation.
@@ -116,6 +120,10 @@ impl Reference {
                 let law = self.law(bucket.under);
                 law.balance(&bucket.state, now) == law.balance(&law.fresh(now), now)
             })
+    }
+
+    fn resets_of(&self, id: &BucketId) -> u64 {
+        self.resets.get(id).copied().unwrap_or(0)
     }
 
     fn id_of(&self, charge: &Charge) -> BucketId {
@@ -216,7 +224,8 @@ impl Reference {
             let (cost, mut state) = (part.demand.cost, self.state(&part.id, part.under, now));
             let noted = self.law(part.under).charge(&mut state, cost, now);
             self.buckets.insert(part.id.clone(), Bucket { under: part.under, state });
-            Receipt { part, made: Made { noted, cost } }
+            let resets = self.resets_of(&part.id);
+            Receipt { part, made: Made { noted, cost }, resets }
         });
         Ok((outcome, receipts.collect()))
     }

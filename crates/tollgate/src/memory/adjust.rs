@@ -1,4 +1,4 @@
-//! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, settlements, resets.
+//! Giving tokens to a bucket and taking them from it outside a check: refunds, grants, overruns.
 //!
 //! A bucket that is not in the table is full, unless its windows are crowded: there is nothing to give it. Whatever is given, no bucket is ever fuller than
 //! full, nor in a crowded window than its neighbours; whatever is taken, none goes deeper into debt than it may.
@@ -7,7 +7,6 @@ use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens
 
 use crate::memory::gates::Held;
 use crate::memory::meters::MeterSource;
-use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::memory::survey::Survey;
@@ -19,6 +18,15 @@ use crate::sync::Patience;
 pub(crate) struct Adjusted {
     pub(crate) before: i64,
     pub(crate) after: i64,
+}
+
+/// Why an absent bucket was not changed: it got no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    /// The shared overflow bucket stands for it.
+    UseOverflow,
+    /// It is denied until there is room.
+    Denied,
 }
 
 impl Adjusted {
@@ -67,77 +75,22 @@ impl<M: MeterSource> Store<M> {
                 log.charge(part(log.balance(&limit, now)), now);
             });
         }
-        self.rewrite(ask, when, |reading, mark| {
-            reading.adjust(mark, -part(reading.balance(mark)).cast_signed())
-        })
-    }
-
-    /// Gives back up to `amount` of a charge that was made: no more than if it had never been made. What the bucket would have
-    /// minted beyond full meanwhile, had it not been charged, is lost; so is what was charged under another tier, whose burst is
-    /// another. In a leaky bucket others may have queued behind it and been told when to leave, so only the last one gives back.
-    pub(crate) fn give_back(&self, receipt: &Receipt, amount: Tokens, when: When<'_>) -> Adjusted {
-        let (Receipt { ask, paid, .. }, now) = (receipt, when.moment());
-        let ruler = self.meters.ruler(ask.limit);
-        let charged_under = ruler.reading(now);
-        let micros = charged_under.returnable(*paid, ask.demand.cost).min(amount.as_micros()).cast_signed();
-        let next = |reading: &Reading, mark| match (receipt.generation, reading) {
-            (Some(generation), _) => reading.leave(mark, generation, ask.demand.cost).unwrap_or(mark),
-            (None, Reading::Level { .. }) if *reading != charged_under => mark,
-            (None, _) if ruler.is_queue() && mark != *paid => mark,
-            (None, _) => reading.adjust(mark, micros),
-        };
-        if receipt.overflow {
-            let slot = self.meters.overflow(ask.limit);
-            let mark_of = |mark| next(&charged_under, mark);
-            return move_mark(slot, Tag::overflow(ask.limit), &charged_under, mark_of)
-                .unwrap_or(Adjusted::NOT);
+        let next = |reading: &Reading, mark| reading.adjust(mark, -part(reading.balance(mark)).cast_signed());
+        match self.try_rewrite(ask, when, next) {
+            Ok(adjusted) => adjusted,
+            Err(NoRoom::UseOverflow) => self.rewrite_overflow(ask, when, next),
+            Err(NoRoom::Denied) => self.unchanged(ask, when),
         }
-        self.rewrite(ask, when, next)
-    }
-
-    /// Gives back up to `amount` of a charge to a log, if it still counts.
-    pub(crate) fn give_back_to_log(&self, receipt: &LogReceipt, amount: Tokens, when: When<'_>) -> Adjusted {
-        let ask = Ask { id: receipt.id, limit: receipt.limit_id, demand: receipt.demand };
-        match self.meters.ruler(receipt.limit_id).log() {
-            Some(limit) => self.adjust_log(&ask, &limit, when.moment(), |log| {
-                log.give_back_of(receipt.at, amount.as_micros());
-            }),
-            None => Adjusted::NOT,
-        }
-    }
-
-    /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid. If
-    /// `under` some limit, only while it stands under that one.
-    pub(crate) fn reset(
-        &self,
-        ask: &Ask,
-        booked: Tokens,
-        under: Option<LimitId>,
-        when: When<'_>,
-    ) -> Adjusted {
-        if let Some(limit) = self.meters.ruler(ask.limit).log() {
-            return self.adjust_log(ask, &limit, when.moment(), |log| {
-                log.give_back(u64::MAX);
-            });
-        }
-        if self.find(ask).is_none() && !self.would_be_full(ask, when) {
-            // Displaced from a crowded window: without a place it would come back as it is.
-            self.place(ask, when);
-        }
-        let booked = booked.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
-        let is_other = self.is_other(under, when);
-        self.rewrite(ask, when, |reading, mark| {
-            if is_other(reading) { mark } else { reading.adjust(reading.reset(mark), -booked) }
-        })
     }
 
     /// Whether a reading is not that of the limit that a bucket must stand under, if it must.
-    fn is_other(&self, under: Option<LimitId>, when: When<'_>) -> impl Fn(&Reading) -> bool {
+    pub(super) fn is_other(&self, under: Option<LimitId>, when: When<'_>) -> impl Fn(&Reading) -> bool {
         let own = under.map(|limit| self.meters.ruler(limit).reading(when.moment()));
         move |reading| own.is_some_and(|own| own != *reading)
     }
 
-    fn adjust_log(
+    /// Changes a log.
+    pub(crate) fn adjust_log(
         &self,
         ask: &Ask,
         limit: &SlidingLog,
@@ -152,23 +105,32 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Moves the mark of a bucket to what `next` makes of it, under whatever limit of its rule it is. An absent bucket is full;
-    /// it moves in only if that changes.
+    /// it moves in only if that changes, and stays as it is if there is no room.
     pub(crate) fn rewrite(
         &self,
         ask: &Ask,
         when: When<'_>,
         next: impl Fn(&Reading, Mark) -> Mark,
     ) -> Adjusted {
+        self.try_rewrite(ask, when, next).unwrap_or_else(|_| self.unchanged(ask, when))
+    }
+
+    fn try_rewrite(
+        &self,
+        ask: &Ask,
+        when: When<'_>,
+        next: impl Fn(&Reading, Mark) -> Mark,
+    ) -> Result<Adjusted, NoRoom> {
         let (now, patience) = (when.moment(), Patience::default());
         loop {
             let Some((slot, tag)) = self.find(ask) else {
                 let reading = self.meters.ruler(ask.limit).reading(now);
                 let full = reading.full_mark();
                 let (before, after) = (reading.balance(full), reading.balance(next(&reading, full)));
-                // There may be no room for the debt of a client that has no place.
-                if after >= before || !self.place(ask, when) {
-                    return Adjusted { before, after: before };
+                if after >= before {
+                    return Ok(self.unchanged(ask, when));
                 }
+                self.place(ask, when)?;
                 continue;
             };
             let limit = tag.limit().unwrap_or(ask.limit);
@@ -186,7 +148,7 @@ impl<M: MeterSource> Store<M> {
             };
             let next = |mark| no_fuller(&reading, mark, next(&reading, mark), most);
             if let Some(adjusted) = move_mark(slot, tag, &reading, next) {
-                return adjusted;
+                return Ok(adjusted);
             }
             drop(gates);
             patience.wait();
@@ -205,20 +167,51 @@ impl<M: MeterSource> Store<M> {
         windows.filter_map(|which| survey.fullest(which, limit, reading)).min()
     }
 
-    /// Puts an absent bucket into the table, uncharged; whether it may be there now.
-    fn place(&self, ask: &Ask, when: When<'_>) -> bool {
+    /// Moves the mark of the bucket that stands for all clients of a limit who find no room.
+    pub(crate) fn rewrite_overflow(
+        &self,
+        ask: &Ask,
+        when: When<'_>,
+        next: impl Fn(&Reading, Mark) -> Mark,
+    ) -> Adjusted {
+        let (slot, ruler, now) =
+            (self.meters.overflow(ask.limit), self.meters.ruler(ask.limit), when.moment());
+        let (reading, floor) = (ruler.reading(now), self.floor(&ruler, now));
+        let next = |mark| {
+            let from = reading.emptier(mark, floor);
+            let to = next(&reading, from);
+            if to == from { mark } else { to }
+        };
+        move_mark(slot, Tag::overflow(ask.limit), &reading, next).unwrap_or(Adjusted::NOT)
+    }
+
+    /// Puts an absent bucket into the table, uncharged; it may be there now.
+    pub(crate) fn place(&self, ask: &Ask, when: When<'_>) -> Result<(), NoRoom> {
         // Asks for nothing, so that one that is empty finds a place, too.
-        let placing = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
-        matches!(self.move_in(&placing, when, Purpose::Place), MoveIn::LookAgain)
+        match self.move_in(&asking_nothing(ask), when, Purpose::Place) {
+            MoveIn::LookAgain => Ok(()),
+            MoveIn::UseOverflow => Err(NoRoom::UseOverflow),
+            MoveIn::Decided(_) => Err(NoRoom::Denied),
+        }
+    }
+
+    /// What a bucket holds, and nothing is done to it.
+    fn unchanged(&self, ask: &Ask, when: When<'_>) -> Adjusted {
+        let held = self.peek(&asking_nothing(ask), when).remaining().unwrap_or(Tokens::ZERO);
+        let balance = held.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
+        Adjusted { before: balance, after: balance }
     }
 
     /// Whether an absent bucket would be as full as one can be, were it charged now.
-    fn would_be_full(&self, ask: &Ask, when: When<'_>) -> bool {
-        let looking = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
+    pub(crate) fn would_be_full(&self, ask: &Ask, when: When<'_>) -> bool {
         let reading = self.meters.ruler(ask.limit).reading(when.moment());
-        let full = Tokens::from_micros(reading.balance(reading.full_mark()).max(0).unsigned_abs());
-        self.peek(&looking, when).remaining() == Some(full)
+        self.unchanged(ask, when).after == reading.balance(reading.full_mark()).max(0)
     }
+}
+
+/// The same bucket, of which nothing is asked.
+fn asking_nothing(ask: &Ask) -> Ask {
+    Ask { demand: Demand::of(Cost::micros(0)), ..*ask }
 }
 
 /// The mark that a bucket moves to, but no fuller than one that holds `most`, unless it was already.

@@ -58,6 +58,7 @@ impl<M: MeterSource> Store<M> {
             Ok(wanted) => wanted,
             Err(error) => return Outcome::of(Verdict::Invalid(error)),
         };
+        let resets = self.resets.count();
         let mut logs = self.logs.lock(wanted.iter().flatten().filter_map(|wanted| self.log_ask(wanted)));
         let (mut overflowing, patience) = (BucketSet::EMPTY, Patience::default());
         for _ in 0..RESTARTS_MAX {
@@ -77,11 +78,11 @@ impl<M: MeterSource> Store<M> {
             }
             if absent.is_empty() {
                 if let Ok(remaining) = parts.commit() {
-                    let log_receipts = logs.charge(when.moment());
+                    let log_receipts = logs.charge(resets, when.moment());
                     for part in parts.iter().filter(|part| part.floor.is_some()) {
                         self.counters.add(Event::Overflowed, part.members.iter().count() as u64);
                     }
-                    let outcome = parts.outcome(remaining.min(refusal.left), when.moment());
+                    let outcome = parts.outcome(remaining.min(refusal.left), resets, when.moment());
                     return Outcome { log_receipts, ..outcome };
                 }
                 patience.wait();

@@ -4,6 +4,7 @@ use tollgate_core::{BucketSet, Mark, Moment, Reading, Ruler, Span, Spend, Tokens
 
 use crate::memory::receipt::{Outcome, Receipt};
 use crate::memory::refusal::Refusal;
+use crate::memory::resets::ResetCount;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::Ask;
 use crate::sync::Patience;
@@ -92,8 +93,8 @@ impl<'t, const N: usize> Parts<'t, N> {
         }
     }
 
-    /// What came of a check that was charged at `now`.
-    pub(crate) fn outcome(&self, remaining: Tokens, now: Moment) -> Outcome<N> {
+    /// What came of a check that was charged at `now`, after so many resets.
+    pub(crate) fn outcome(&self, remaining: Tokens, resets: ResetCount, now: Moment) -> Outcome<N> {
         let delays = self.iter().map(|part| part.ruler.delay(part.mark, now));
         let mut outcome =
             Outcome::of(Verdict::Admit { remaining, delay: delays.max().unwrap_or(Span::ZERO) });
@@ -101,6 +102,8 @@ impl<'t, const N: usize> Parts<'t, N> {
             *receipt = Some(Receipt {
                 ask: part.ask,
                 members: part.members,
+                at: now,
+                resets,
                 paid: part.paid.unwrap_or(part.mark),
                 generation: part.paid.and_then(|paid| part.reading.generation(paid)),
                 overflow: part.floor.is_some(),

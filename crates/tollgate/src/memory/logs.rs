@@ -12,6 +12,7 @@ use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tok
 use crate::identity::BucketId;
 use crate::memory::LimitId;
 use crate::memory::receipt::LogReceipt;
+use crate::memory::resets::ResetCount;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
@@ -153,13 +154,20 @@ impl Logs {
         (0..SHARDS).flat_map(of_shard).collect()
     }
 
-    /// The logs that are not empty at `now`, under which limit, and what they have left in micro-tokens.
-    pub(crate) fn live(&self, now: Moment) -> Vec<(BucketId, LimitId, i64)> {
+    /// The logs that are not empty at `now`, under which limit, and what they have left in micro-tokens. `in_force` says what that
+    /// limit is by now.
+    pub(crate) fn live(
+        &self,
+        now: Moment,
+        in_force: impl Fn(LimitId) -> Option<SlidingLog>,
+    ) -> Vec<(BucketId, LimitId, i64)> {
         let of_shard = |number| {
             let mut shard = self.shard(number);
             shard.sweep(self, now, usize::MAX);
-            let live =
-                |(id, kept): (&BucketId, &Kept)| (*id, kept.limit_id, kept.log.balance(&kept.limit, now));
+            let live = |(id, kept): (&BucketId, &Kept)| {
+                let limit = in_force(kept.limit_id).unwrap_or(kept.limit);
+                (*id, kept.limit_id, kept.log.balance(&limit, now))
+            };
             shard.logs.iter().map(live).collect::<Vec<_>>()
         };
         (0..SHARDS).flat_map(of_shard).collect()
@@ -192,14 +200,14 @@ impl LockedLogs<'_> {
         })
     }
 
-    /// Charges all of them; they were found good at `now`.
-    pub(crate) fn charge(mut self, now: Moment) -> Vec<LogReceipt> {
+    /// Charges all of them, after so many resets; they were found good at `now`.
+    pub(crate) fn charge(mut self, resets: ResetCount, now: Moment) -> Vec<LogReceipt> {
         let mut receipts = Vec::new();
         for ask in &self.asks {
             if let Some(shard) = find(&mut self.shards, ask.id) {
                 let (LogAsk { id, limit_id, demand, members, .. }, at) =
                     (*ask, shard.charge(self.logs, ask, now));
-                receipts.push(LogReceipt { id, limit_id, demand, members, at });
+                receipts.push(LogReceipt { id, limit_id, demand, members, at, resets });
             }
         }
         receipts

@@ -5,6 +5,7 @@ use tollgate_core::{BucketSet, Demand, Generation, Mark, Moment};
 use crate::Verdict;
 use crate::identity::BucketId;
 use crate::memory::LimitId;
+use crate::memory::resets::ResetCount;
 use crate::memory::store::Ask;
 
 /// What came of a check over several buckets.
@@ -22,6 +23,10 @@ pub(crate) struct Receipt {
     pub(crate) ask: Ask,
     /// Which charges of the check these are.
     pub(crate) members: BucketSet,
+    /// When it was made, so that one which the word no longer tells is known to be old.
+    pub(crate) at: Moment,
+    /// How many resets there had been before.
+    pub(crate) resets: ResetCount,
     /// Where the charge left the bucket.
     pub(crate) paid: Mark,
     /// In which generation it took its places, if it did.
@@ -39,6 +44,15 @@ pub(crate) struct LogReceipt {
     pub(crate) members: BucketSet,
     /// When it counts as made.
     pub(crate) at: Moment,
+    /// How many resets there had been before.
+    pub(crate) resets: ResetCount,
+}
+
+impl Receipt {
+    /// The bucket that was charged, as those who wait for it know it.
+    pub(crate) fn awaited_id(&self) -> BucketId {
+        if self.overflow { BucketId::overflow_of(self.ask.limit) } else { self.ask.id }
+    }
 }
 
 impl<const N: usize> Outcome<N> {

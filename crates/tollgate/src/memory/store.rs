@@ -12,6 +12,7 @@ use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::logs::Logs;
 use crate::memory::meters::MeterSource;
+use crate::memory::resets::Resets;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
@@ -44,6 +45,7 @@ pub(crate) struct Store<M> {
     pub(crate) gates: Gates,
     /// The buckets whose state is not a word.
     pub(crate) logs: Logs,
+    pub(crate) resets: Resets,
     pub(crate) crowding: Crowding,
     /// For whom somebody waits.
     pub(crate) awaited: Awaited,
@@ -79,6 +81,7 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn new(table: Table, crowding: Crowding, meters: M, log_entries_max: usize) -> Store<M> {
         Store {
             logs: Logs::new(log_entries_max),
+            resets: Resets::new(),
             gates: Gates::new(table.windows() as usize),
             table,
             meters,

@@ -78,6 +78,13 @@ impl Decision {
         self.charges.iter().fold(0, |mixed, charge| mixed.rotate_left(7) ^ charge.identity())
     }
 
+    /// Whether the response matters: it holds places, or rules settle or refund by what the response says. If not, it may be
+    /// dropped as soon as the client has been told.
+    pub fn awaits_response(&self) -> bool {
+        !matches!(self.held, Held::Nothing)
+            || (self.is_admitted() && self.rules().any(|rule| !rule.refund_statuses.is_empty()))
+    }
+
     /// Which of the charges denied.
     pub(super) fn denied(&self) -> BucketSet {
         match self.verdict {

@@ -19,6 +19,8 @@ pub(super) struct Ruleset {
     rules: Vec<Buckets>,
     /// Whether any kill switch expires, so that the wall clock matters.
     pub(super) needs_wall_clock: bool,
+    /// Whether any rule believes claims that somebody upstream has verified.
+    pub(super) trusts_upstream_claims: bool,
 }
 
 /// The buckets of one rule.
@@ -60,7 +62,8 @@ impl Ruleset {
         let rules = policy.rules.iter().map(|rule| Buckets::declare(limiter, &policy, rule));
         let rules = rules.collect::<Result<_, _>>()?;
         let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
-        Ok(Ruleset { book: RuleBook::new(policy), rules, needs_wall_clock })
+        let trusts_upstream_claims = policy.rules.iter().any(|rule| rule.trusts_upstream_claims);
+        Ok(Ruleset { book: RuleBook::new(policy), rules, needs_wall_clock, trusts_upstream_claims })
     }
 
     /// Sets the limits that the policy says. Balances carry over.

@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use arrayvec::ArrayVec;
 use tollgate_core::{Algorithm, CHARGES_MAX, Span, Tokens};
-use tollgate_policy::{Action, KillSwitch, Policy, Rule as PolicyRule};
+use tollgate_policy::{Action, HeaderProfiles, KillSwitch, Policy, Rule as PolicyRule};
 
 use super::PolicyLimiter;
 use super::decision::Decision;
 use super::refused::Refused;
 use crate::{Answering, Charge, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation};
+
+/// When to try again if a check was at fault, which no policy should bring about.
+const FAULT_WAIT: Span = Span::from_secs(1);
 
 impl PolicyLimiter {
     /// What the bucket of each enforced rule that was asked holds now, in the order of [`Decision::rules`].
@@ -19,7 +22,14 @@ impl PolicyLimiter {
 
     /// Where the client stands now with each enforced rule that was asked, in the order of [`Decision::rules`].
     pub fn standings<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Standing<'d>> + 'd {
-        let now = self.inner.limiter.wall_time();
+        self.standings_at(decision, self.inner.limiter.wall_time())
+    }
+
+    fn standings_at<'d>(
+        &'d self,
+        decision: &'d Decision,
+        now: Duration,
+    ) -> impl Iterator<Item = Standing<'d>> + 'd {
         let asked = decision.rules().zip(&decision.charges);
         asked.filter_map(move |(rule, charge)| standing(&self.inner.limiter, rule, charge, now))
     }
@@ -28,7 +38,7 @@ impl PolicyLimiter {
     /// nothing.
     pub fn answer<T>(&self, decision: &Decision, tell: impl FnOnce(Answering<'_>) -> T) -> T {
         let limiter = &self.inner.limiter;
-        let now = limiter.wall_time();
+        let now = if needs_wall_time(decision) { limiter.wall_time() } else { Duration::ZERO };
         let mut violations = ArrayVec::<Violation<'_>, CHARGES_MAX>::new();
         let outcome = match (decision.refused, decision.verdict) {
             (Some(refused), _) => Outcome::Refused(refusal(decision.policy(), refused, now)),
@@ -40,11 +50,36 @@ impl PolicyLimiter {
                 violations.extend(violated(limiter, decision, now));
                 Outcome::Never { violated: &violations }
             }
-            (None, _) => Outcome::Admitted { tightest: Standing::tightest(self.standings(decision)) },
+            // A check that was at fault has let nobody through.
+            (None, Some(Verdict::Invalid(_))) => Outcome::Unavailable { wait: FAULT_WAIT },
+            (None, _) => Outcome::Admitted { tightest: self.tightest(decision, now) },
         };
         let client = decision.identity().to_le_bytes();
         tell(Answering::new(&decision.policy().answers, outcome, &client, now))
     }
+
+    /// The bucket that an admission tells of; none if it tells nothing.
+    fn tightest<'d>(&'d self, decision: &'d Decision, now: Duration) -> Option<Standing<'d>> {
+        let HeaderProfiles { draft, legacy, x } = decision.policy().answers.headers;
+        if !(draft || legacy || x) {
+            return None;
+        }
+        // Of one token bucket, what is left is known from the check itself.
+        if let ([rule], Some(Verdict::Admit { remaining, .. })) =
+            (decision.rules.as_slice(), decision.verdict)
+            && let rule = decision.policy().rules.get(*rule)?
+            && let Action::Limit(algorithm @ Algorithm::TokenBucket(_)) = &rule.action
+        {
+            return Some(Standing::new(&rule.name, rule.scope.name(), algorithm, remaining, now));
+        }
+        Standing::tightest(self.standings_at(decision, now))
+    }
+}
+
+/// Whether the answer depends on the time of day: resets told as such, windows of the calendar, kill switches that expire.
+fn needs_wall_time(decision: &Decision) -> bool {
+    let is_calendar = |rule: &PolicyRule| matches!(rule.action, Action::Limit(Algorithm::FixedWindow(_)));
+    decision.refused.is_some() || decision.policy().answers.headers.x || decision.rules().any(is_calendar)
 }
 
 /// Where the client stands with one rule.

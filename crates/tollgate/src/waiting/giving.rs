@@ -37,23 +37,26 @@ impl Queues {
         adjusted
     }
 
-    /// Gives back up to `over` of a charge that was made, as by [`Queues::while_giving`]. In a leaky bucket only the last one gives
-    /// back, so nobody is behind it.
+    /// Gives back up to `over` of a charge that was made, as by [`Queues::while_giving`]; its bucket may owe `debt_max` beside what
+    /// is booked. In a leaky bucket only the last one gives back, so nobody is behind it.
     pub(crate) fn while_settling<M: MeterSource>(
         &self,
         store: &Store<M>,
         receipt: &Receipt,
         over: Tokens,
+        debt_max: Tokens,
         when: When<'_>,
     ) -> Adjusted {
-        let Ask { id, limit, .. } = receipt.ask;
+        let limit = receipt.ask.limit;
         if store.meters.ruler(limit).is_queue() {
-            return store.give_back(receipt, over, when);
+            return store.give_back(receipt, over, debt_max, when);
         }
-        let id = if receipt.overflow { BucketId::overflow_of(limit) } else { id };
-        self.while_giving(id, |_, under| match under {
-            Some(other) if other != limit => Adjusted::NOT,
-            _ => store.give_back(receipt, over, when),
+        self.while_giving(receipt.awaited_id(), |booked, under| {
+            let owed_max = Tokens::from_micros(debt_max.as_micros().saturating_add(booked.as_micros()));
+            match under {
+                Some(other) if other != limit => Adjusted::NOT,
+                _ => store.give_back(receipt, over, owed_max, when),
+            }
         })
     }
 

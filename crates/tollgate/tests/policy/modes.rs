@@ -1,7 +1,7 @@
 //! P7: shadow, off, roll-out, allow, block and kill switches.
 
 use tollgate::Refused;
-use tollgate::policy::Facts;
+use tollgate::policy::{Facts, Policy};
 
 use crate::world::{World, from_address};
 
@@ -84,4 +84,15 @@ kill_switches:
     assert!(world.check(&from_address(1)).is_admitted(), "others go on");
     world.pass(10_000);
     assert!(world.check(&upload).is_admitted(), "it was charged nothing while it was refused");
+}
+
+#[test]
+fn the_longest_name_that_a_policy_may_have_can_be_put_in_force() {
+    let policy = |length: usize, mode: &str| {
+        format!("{{name: {}, scope: ip, rate: 1/s, burst: 1, mode: {mode}}}", "n".repeat(length))
+    };
+    let longest = (1..200).rev().find(|length| Policy::parse("p", &policy(*length, "enforce")).is_ok());
+    for mode in ["enforce", "shadow"] {
+        assert!(World::of(&policy(longest.unwrap(), mode)).check(&from_address(1)).is_admitted());
+    }
 }

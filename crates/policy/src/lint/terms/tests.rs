@@ -177,6 +177,7 @@ fn what_may_be_is_no_contradiction() {
     for may_be in [
         all([path("/a/*"), path("/a/{id}")]),
         all([path("/{x}/b"), path("/a/{y}")]),
+        all([path("/a/b.png"), Condition::Path(path_test("/a/*.PNG", true, false))]),
         all([path("/a/b"), not(path("/a/c"))]),
         all([plan_claim(&["a", "b"]), plan_claim(&["b", "c"])]),
         all([one_of(header("x"), &["a"]), one_of(header("y"), &["b"])]),
@@ -187,6 +188,17 @@ fn what_may_be_is_no_contradiction() {
     ] {
         assert!(!is_never(&may_be), "{may_be:?}");
     }
+}
+
+#[test]
+fn a_cover_that_takes_too_many_splits_to_see_is_given_up() {
+    let names: Vec<String> = (0..20).map(|at| format!("h{at}")).collect();
+    let (last, others) = names.split_last().unwrap();
+    let wide = Condition::All(names.iter().map(|name| one_of(header(name), &["a", "b"])).collect());
+    let distraction = Condition::All(others.iter().map(|name| one_of(header(name), &["c"])).collect());
+    let halves = || any([one_of(header(last), &["a"]), one_of(header(last), &["b"])]);
+    check(&halves(), &wide, true);
+    check(&any([distraction, halves()]), &wide, false);
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Reference {
     /// Corrects one bucket, under whatever tier it is by now: gives back what was too much, or charges what was too little,
     /// into debt, but no deeper than a full bucket of the tier it was charged under.
     pub(super) fn correct(&mut self, receipt: &Receipt, actual: u64, now: Moment) -> Settled {
-        let Receipt { part, made } = receipt;
+        let Receipt { part, made, resets } = receipt;
         let under = self.tier_of(&part.id, part.under);
         let (law, mut state) = (self.law(under), self.state(&part.id, under, now));
         let before = law.balance(&state, now);
@@ -70,9 +70,10 @@ impl Reference {
         let gives_back = overrun == 0 || self.promised(part.under).takes_places();
         if gives_back {
             let unwanted = made.cost.saturating_sub(actual);
-            let micros = self.law(part.under).returnable(*made, unwanted, now);
-            // Marks on the line of another tier say nothing here.
-            if under == part.under || !self.promised(under).is_line() {
+            let micros = self.law(part.under).returnable(&state, *made, unwanted, now);
+            // Marks on the line of another tier say nothing here; and what a reset has forgiven is nobody's to give back.
+            let says = under == part.under || !self.promised(under).is_line();
+            if says && *resets == self.resets_of(&part.id) {
                 law.give_back(&mut state, *made, micros, now);
             }
         } else {

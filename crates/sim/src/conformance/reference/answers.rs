@@ -69,7 +69,8 @@ impl Subject for Reference {
             Some(fault) => return Outcome::Invalid(fault),
             None => {}
         }
-        let what = charges.iter().map(|charge| (charge.rule, charge.key.clone(), charge.cost));
+        let what =
+            charges.iter().map(|charge| (charge.rule, charge.key.clone(), charge.cost, charge.left_alone));
         let name = (key.clone(), what.collect());
         if let Some((outcome, _)) = self.remembered.get(&name).filter(|(_, until)| *until > now) {
             return *outcome;
@@ -158,7 +159,10 @@ impl Subject for Reference {
     fn reset(&mut self, charge: &Charge, now: Moment) -> Result<Given, Fault> {
         match fault_of_key(&charge.key) {
             Some(fault) => Err(fault),
-            None => Ok(self.adjust(charge, now, |law, state| law.reset(state, now))),
+            None => {
+                *self.resets.entry(self.id_of(charge)).or_default() += 1;
+                Ok(self.adjust(charge, now, |law, state| law.reset(state, now)))
+            }
         }
     }
 

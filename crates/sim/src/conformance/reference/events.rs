@@ -6,8 +6,6 @@ use super::law::{Law, Made, State};
 use crate::models::CounterModel;
 
 const MICROS_PER_PLACE: u64 = 1_000_000;
-/// How far ahead of the clock resets may bring the places of a bucket.
-const GENERATIONS_AHEAD_MAX: i128 = 16;
 /// Most steps of a counter's quota.
 const STEPS_MAX: u64 = 4_194_303;
 
@@ -50,7 +48,7 @@ impl Law for ExactWindow {
         }
     }
 
-    fn returnable(&self, _made: Made, micros: u64, _now: Moment) -> u64 {
+    fn returnable(&self, _state: &State, _made: Made, micros: u64, _now: Moment) -> u64 {
         micros
     }
 
@@ -139,8 +137,9 @@ impl Law for EstimatedWindow {
         }
     }
 
-    fn returnable(&self, made: Made, micros: u64, now: Moment) -> u64 {
-        let (number, _) = self.place(&State::default(), now);
+    /// What was charged in the window that the bucket is in.
+    fn returnable(&self, state: &State, made: Made, micros: u64, now: Moment) -> u64 {
+        let (number, _) = self.place(state, now);
         if made.noted < number { 0 } else { micros.min(made.cost) }
     }
 }
@@ -198,15 +197,15 @@ impl Law for Places {
     /// Places are given back by their holders alone.
     fn give(&self, _state: &mut State, _micros: u64, _now: Moment) {}
 
-    fn returnable(&self, _made: Made, _micros: u64, _now: Moment) -> u64 {
+    fn returnable(&self, _state: &State, _made: Made, _micros: u64, _now: Moment) -> u64 {
         0
     }
 
-    /// In a generation of its own: who was there before has nothing to give back.
+    /// In the same generation, which may be that of a faster clock.
     fn reset(&self, state: &mut State, now: Moment) {
-        let (number, next) = (self.generation(&State::default(), now), self.generation(state, now) + 1);
+        let generation = self.generation(state, now);
         *state = State::default();
-        state.noted.insert(next.min(number + GENERATIONS_AHEAD_MAX), 0);
+        state.noted.insert(generation, 0);
     }
 
     fn give_back(&self, state: &mut State, made: Made, _micros: u64, now: Moment) {

@@ -56,8 +56,8 @@ pub(super) trait Law {
     fn give(&self, state: &mut State, micros: u64, now: Moment);
 
     /// How much of a charge may be given back if `micros` of it are not wanted: so much that no more is there than if only
-    /// the rest had been charged.
-    fn returnable(&self, made: Made, micros: u64, now: Moment) -> u64;
+    /// the rest had been charged to the bucket.
+    fn returnable(&self, state: &State, made: Made, micros: u64, now: Moment) -> u64;
 
     /// Gives back so much of a charge.
     fn give_back(&self, state: &mut State, _made: Made, micros: u64, now: Moment) {
@@ -188,9 +188,11 @@ impl<L: Line> Law for L {
         }
     }
 
-    /// Had nobody else spent since, the bucket would hold so much; there is room for the rest alone.
-    fn returnable(&self, made: Made, micros: u64, now: Moment) -> u64 {
-        let room = self.capacity(now) - self.balance_at(made.noted, now);
+    /// Had nobody else spent since, the bucket would hold so much; there is room for the rest alone. One that is further in debt
+    /// than it can be was charged at a later time, when there was that much less room.
+    fn returnable(&self, state: &State, made: Made, micros: u64, now: Moment) -> u64 {
+        let later = (-self.balance(state, now) - self.burst()).max(0);
+        let room = self.capacity(now) - self.balance_at(made.noted, now) - later;
         u64::try_from(room.clamp(0, i128::from(made.cost.min(micros)))).unwrap_or(0)
     }
 

@@ -1,0 +1,98 @@
+//! `tollgate check`: the mistakes in policies, and what is likely not meant.
+//!
+//! Promises to look at every file, whatever is wrong with another one, and that what it calls good can be put in force.
+
+mod report;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tollgate::policy::{Lint, Mistakes, Policy};
+use tollgate::{Limiter, PolicyError};
+
+use crate::format::Format;
+use crate::page::Page;
+use crate::problem::Problem;
+use crate::screen::Screen;
+use crate::source::{self, Source};
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckFlags {
+    /// The policies, in YAML or JSON; - reads stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Let what is likely not meant be bad, too
+    #[arg(long)]
+    deny_lints: bool,
+    /// The form of the result
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_possible_values = true,
+        value_name = "table|json"
+    )]
+    output: Format,
+}
+
+/// Room for the buckets of a policy that nobody will put a request to.
+const KEYS_MAX: usize = 64;
+
+/// One file that was looked at.
+struct Checked {
+    file: String,
+    found: Result<Sound, Unsound>,
+}
+
+/// Why a policy is refused.
+enum Unsound {
+    /// By the parser.
+    Mistakes(Mistakes),
+    /// By the limiter.
+    Unenforceable(PolicyError),
+}
+
+/// A policy without mistakes.
+struct Sound {
+    rules: usize,
+    lints: Vec<Lint>,
+}
+
+/// Looks at every file. What cannot be read at all is told on stderr.
+pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem> {
+    source::refuse_stdin_twice(&flags.files)?;
+    let (mut checked, mut is_good) = (Vec::new(), true);
+    for path in &flags.files {
+        match Source::read(path) {
+            Ok(source) => checked.push(look(source)),
+            Err(problem) => {
+                problem.report();
+                is_good = false;
+            }
+        }
+    }
+    is_good &= checked.iter().all(|file| file.is_good(flags.deny_lints));
+    let text = match flags.output {
+        Format::Table => report::table(&checked, flags.deny_lints, screen.ink),
+        Format::Json => report::json(&checked, flags.deny_lints),
+    };
+    Ok(Page { text, is_good })
+}
+
+fn look(source: Source) -> Checked {
+    Checked { found: judge(&source), file: source.name }
+}
+
+fn judge(source: &Source) -> Result<Sound, Unsound> {
+    let policy = Policy::parse(&source.name, &source.text).map_err(Unsound::Mistakes)?;
+    let (rules, lints) = (policy.rules.len(), policy.lints());
+    let limiter = Limiter::builder().keys_max(KEYS_MAX).build_with_policy(policy);
+    limiter.map(|_| Sound { rules, lints }).map_err(Unsound::Unenforceable)
+}
+
+impl Checked {
+    fn is_good(&self, deny_lints: bool) -> bool {
+        self.found.as_ref().is_ok_and(|sound| sound.lints.is_empty() || !deny_lints)
+    }
+}

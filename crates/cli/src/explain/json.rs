@@ -1,0 +1,164 @@
+//! The account of a request, for machines.
+
+use serde::Serialize;
+use serde_json::{Number, Value};
+use tollgate::Span;
+use tollgate::policy::{Outcome, RuleExplanation};
+
+use super::account::{Account, Fate, RuleAccount};
+use crate::format;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    request: Request<'a>,
+    admitted: bool,
+    verdict: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ns: Option<u64>,
+    kill_switches: Vec<SwitchEntry<'a>>,
+    rules: Vec<RuleEntry<'a>>,
+    answer: AnswerEntry<'a>,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    method: &'a str,
+    target: &'a str,
+    path: &'a str,
+    host: Option<&'a str>,
+    ip: Option<String>,
+    user: Option<&'a str>,
+    plan: Option<&'a str>,
+    after: u32,
+}
+
+#[derive(Serialize)]
+struct SwitchEntry<'a> {
+    name: &'a str,
+    applies: bool,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct RuleEntry<'a> {
+    rule: &'a str,
+    outcome: &'static str,
+    reason: &'a str,
+    mode: &'static str,
+    enforced: bool,
+    denied: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    would_deny: Option<bool>,
+    limit: &'a str,
+    key: Vec<KeyEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_before: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens_after: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct KeyEntry<'a> {
+    source: &'a str,
+    value: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct HeaderEntry<'a> {
+    name: &'a str,
+    value: &'a str,
+}
+
+#[derive(Serialize)]
+struct AnswerEntry<'a> {
+    status: u16,
+    headers: Vec<HeaderEntry<'a>>,
+    body: Option<Value>,
+    jitter_percent: u8,
+}
+
+impl Account<'_> {
+    /// The account as a document.
+    pub(super) fn json(&self) -> String {
+        let facts = self.request.facts(self.policy.jwt.as_ref());
+        let switches = self.explanation.kill_switches.iter().filter_map(|explained| {
+            let name = &self.policy.kill_switches.get(explained.switch)?.name;
+            Some(SwitchEntry { name, applies: explained.applies, reason: &explained.reason })
+        });
+        let answer = &self.answer;
+        format::json(&Document {
+            request: Request {
+                method: &self.request.method,
+                target: &self.request.target,
+                path: &self.explanation.path,
+                host: self.explanation.host.as_deref(),
+                ip: self.request.address.map(|address| address.to_string()),
+                user: facts.user,
+                plan: facts.plan,
+                after: self.after,
+            },
+            admitted: self.is_admitted,
+            verdict: &self.verdict,
+            retry_after_ns: self.retry_after.map(Span::as_nanos),
+            kill_switches: switches.collect(),
+            rules: self
+                .rules
+                .iter()
+                .zip(&self.explanation.rules)
+                .map(|(rule, why)| entry(rule, why))
+                .collect(),
+            answer: AnswerEntry {
+                status: answer.status,
+                headers: answer.headers.iter().map(|(name, value)| HeaderEntry { name, value }).collect(),
+                body: answer.body.as_ref().and_then(|(_, text)| serde_json::from_str(text).ok()),
+                jitter_percent: self.policy.answers.jitter_percent,
+            },
+        })
+    }
+}
+
+fn entry<'a>(rule: &'a RuleAccount, explained: &'a RuleExplanation) -> RuleEntry<'a> {
+    let cost = explained.cost.as_ref();
+    let key = explained.key_parts.iter();
+    RuleEntry {
+        rule: &rule.name,
+        outcome: name_of(explained.outcome),
+        reason: &explained.reason,
+        mode: explained.mode.name(),
+        enforced: explained.is_enforced,
+        denied: rule.fate == Fate::Denies,
+        would_deny: match rule.fate {
+            Fate::Watches { would_deny } => Some(would_deny),
+            _ => None,
+        },
+        limit: &rule.limit,
+        key: key.map(|part| KeyEntry { source: &part.source, value: part.value.as_deref() }).collect(),
+        cost: cost.map(|cost| number(&cost.cost.to_string())),
+        cost_reason: cost.map(|cost| cost.reason.as_str()),
+        tokens_before: rule.tokens.map(|(before, _)| number(&before.to_string())),
+        tokens_after: rule.tokens.map(|(_, after)| number(&after.to_string())),
+    }
+}
+
+/// A decimal as JSON has it.
+fn number(decimal: &str) -> Value {
+    decimal.parse::<Number>().map_or_else(|_| Value::String(decimal.to_owned()), Value::Number)
+}
+
+fn name_of(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Charges => "charges",
+        Outcome::Allows => "allows",
+        Outcome::Blocks => "blocks",
+        Outcome::RefusesWithoutKey => "refuses_without_key",
+        Outcome::Overruled => "overruled",
+        Outcome::Displaced { .. } => "displaced",
+        Outcome::Skipped => "skipped",
+        Outcome::DoesNotMatch => "does_not_match",
+        Outcome::Off => "off",
+    }
+}

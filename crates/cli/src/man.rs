@@ -1,0 +1,49 @@
+//! `tollgate man`: the manual, one page for the command and one for each verb.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::invocation::Invocation;
+use crate::page::Page;
+use crate::problem::Problem;
+
+#[derive(Debug, Args)]
+pub(crate) struct ManFlags {
+    /// Write every page into this directory, which is made if need be; without it, the first page goes to stdout
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+}
+
+/// The first page, or the names of the files that all pages were written to.
+pub(crate) fn page(flags: &ManFlags) -> Result<Page, Problem> {
+    let mut command = Invocation::command();
+    command.build();
+    let Some(directory) = &flags.directory else {
+        return Ok(Page::good(rendered(command)));
+    };
+    let unwritten = |path: &Path| {
+        let path = path.to_owned();
+        move |error| Problem::Unwritten { what: "the manual", path, error }
+    };
+    fs::create_dir_all(directory).map_err(unwritten(directory))?;
+    let mut names = String::new();
+    let verbs: Vec<Command> = command.get_subcommands().cloned().collect();
+    for page in std::iter::once(command).chain(verbs) {
+        let path =
+            directory.join(format!("{}.1", page.get_display_name().unwrap_or_else(|| page.get_name())));
+        fs::write(&path, rendered(page)).map_err(unwritten(&path))?;
+        let _ = writeln!(names, "{}", path.display());
+    }
+    Ok(Page::good(names))
+}
+
+fn rendered(command: Command) -> String {
+    let mut page = Vec::new();
+    // Writing to memory does not fail.
+    let _ = Man::new(command).render(&mut page);
+    String::from_utf8_lossy(&page).into_owned()
+}

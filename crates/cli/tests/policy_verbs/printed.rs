@@ -1,0 +1,76 @@
+//! What is printed for other programs: presets, schema, completions, manual.
+
+use serde_json::Value;
+
+use crate::tool::{Folder, complaint, printed};
+
+#[test]
+fn presets_are_listed_for_people_and_machines_alike() {
+    let folder = Folder::new("printed_presets");
+    let table = printed(folder.run("presets"));
+    let list: Value = serde_json::from_str(&printed(folder.run("presets -o json"))).unwrap();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|preset| preset["name"].as_str().unwrap()).collect();
+    let all = [
+        "public-read",
+        "authenticated",
+        "webhook",
+        "password-reset",
+        "interactive",
+        "strict",
+        "batch",
+        "llm-tools",
+        "burst-credit",
+    ];
+    assert_eq!(names, all);
+    for name in names {
+        assert!(table.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}\n{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80 && line == line.trim_end()), "{table}");
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: Value = serde_json::from_str(&printed(Folder::new("printed_schema").run("schema"))).unwrap();
+    assert!(schema["$schema"].as_str().unwrap().starts_with("https://json-schema.org/"));
+}
+
+#[test]
+fn bash_accepts_its_completions() {
+    let folder = Folder::new("printed_completions");
+    let script = printed(folder.run("completions bash"));
+    let folder = folder.with("tollgate.bash", script);
+    let status =
+        std::process::Command::new("bash").arg("-n").arg(folder.path("tollgate.bash")).status().unwrap();
+    assert!(status.success());
+    let refusal = "error: invalid value 'csh' for '<SHELL>'";
+    assert_eq!(complaint(&folder.run("completions csh"), 2), refusal);
+}
+
+#[test]
+fn the_manual_has_a_page_for_every_verb() {
+    let folder = Folder::new("printed_man");
+    let names = printed(folder.run("man pages"));
+    for verb in ["init", "check", "explain", "test", "presets", "schema", "demo", "completions", "man"] {
+        let page = format!("pages/tollgate-{verb}.1");
+        assert!(names.lines().any(|line| line == page), "{names}");
+        assert!(folder.read(&page).contains(".SH SYNOPSIS"), "{page}");
+    }
+    assert_eq!(printed(folder.run("man")), folder.read("pages/tollgate.1"));
+    let folder = folder.with("file", "");
+    assert!(
+        complaint(&folder.run("man file/pages"), 1)
+            .starts_with("error: cannot write the manual to 'file/pages': ")
+    );
+}
+
+#[test]
+fn help_of_every_verb_is_data() {
+    let folder = Folder::new("printed_help");
+    for verb in ["init", "check", "explain", "test", "presets", "schema", "completions", "man"] {
+        assert!(
+            printed(folder.run(&format!("{verb} --help"))).contains(&format!("Usage: tollgate {verb}")),
+            "{verb}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! A request as a person describes it: on a command line or in a file of cases. Owns what [`Facts`] borrows.
+
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use crate::{Claims, Facts, JwtSettings};
+
+/// A request that nobody sent. What is not described is as in a bare `GET /`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DescribedRequest {
+    /// In upper case.
+    pub method: String,
+    /// The path, with the query if there is one.
+    pub target: String,
+    /// Empty if it is not described.
+    pub host: String,
+    /// The client's address, as a door would have found it.
+    pub address: Option<IpAddr>,
+    /// Names and values, in order.
+    pub headers: Vec<(String, String)>,
+    /// Whom somebody trustworthy has authenticated.
+    pub user: Option<String>,
+    /// What that one has paid for.
+    pub plan: Option<String>,
+    /// What its token says.
+    pub claims: Option<Value>,
+    /// Whether the token's signature was verified.
+    pub claims_are_verified: bool,
+    /// The template of the route that would serve it.
+    pub route: Option<String>,
+    /// `HTTP/1.1`.
+    pub version: String,
+    /// Length of the body.
+    pub body_bytes: Option<u64>,
+}
+
+impl Default for DescribedRequest {
+    fn default() -> Self {
+        DescribedRequest {
+            method: "GET".to_owned(),
+            target: "/".to_owned(),
+            host: String::new(),
+            address: None,
+            headers: Vec::new(),
+            user: None,
+            plan: None,
+            claims: None,
+            claims_are_verified: true,
+            route: None,
+            version: "HTTP/1.1".to_owned(),
+            body_bytes: None,
+        }
+    }
+}
+
+impl DescribedRequest {
+    /// The facts that a door would have made of it. Under `jwt`, a verified token names user and plan where the description
+    /// does not.
+    pub fn facts<'r>(&'r self, jwt: Option<&JwtSettings>) -> Facts<'r> {
+        let claims = match &self.claims {
+            None => Claims::None,
+            Some(claims) if self.claims_are_verified => Claims::Verified(claims),
+            Some(claims) => Claims::Unverified(claims),
+        };
+        let told = |claim: fn(&JwtSettings) -> &str| match (claims, jwt) {
+            (Claims::Verified(claims), Some(jwt)) => claims.get(claim(jwt)).and_then(Value::as_str),
+            _ => None,
+        };
+        Facts {
+            method: &self.method,
+            target: &self.target,
+            host: &self.host,
+            address: self.address,
+            headers: &self.headers,
+            user: self.user.as_deref().or_else(|| told(|jwt| &jwt.user_claim)),
+            plan: self.plan.as_deref().or_else(|| told(|jwt| &jwt.plan_claim)),
+            claims,
+            route: self.route.as_deref(),
+            version: &self.version,
+            body_bytes: self.body_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn settings() -> JwtSettings {
+        JwtSettings {
+            header: "authorization".into(),
+            keys: Vec::new(),
+            issuer: None,
+            audience: None,
+            user_claim: "sub".into(),
+            plan_claim: "plan".into(),
+            leeway_s: 0,
+        }
+    }
+
+    #[test]
+    fn a_verified_token_names_user_and_plan_unless_they_are_described() {
+        let claims = Some(json!({"sub": "ann", "plan": "pro"}));
+        let request = DescribedRequest { claims, plan: Some("free".to_owned()), ..Default::default() };
+        let facts = request.facts(Some(&settings()));
+        assert_eq!((facts.user, facts.plan), (Some("ann"), Some("free")));
+        assert_eq!(request.facts(None).user, None, "a policy without `jwt` verifies no token");
+    }
+
+    #[test]
+    fn an_unverified_token_names_nobody() {
+        let claims = Some(json!({"sub": "ann"}));
+        let request = DescribedRequest { claims, claims_are_verified: false, ..Default::default() };
+        let facts = request.facts(Some(&settings()));
+        assert!(facts.user.is_none() && matches!(facts.claims, Claims::Unverified(_)));
+    }
+}

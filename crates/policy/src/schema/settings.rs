@@ -1,0 +1,70 @@
+//! The schema of what a policy says besides its rules.
+
+use serde_json::{Value, json};
+
+use super::conditions::{one_or_more, short_forms};
+use super::{joined, mapping, of, text, told, words};
+
+pub(super) fn definitions() -> Vec<(&'static str, Value)> {
+    vec![
+        ("kill_switch", kill_switch()),
+        ("answers", answers()),
+        ("client_address", client_address()),
+        ("jwt", jwt()),
+        ("jwt_key", jwt_key()),
+    ]
+}
+
+fn kill_switch() -> Value {
+    let fields = json!({
+        "name": text("Its name."),
+        "reason": text("Why, for those who are refused."),
+        "until": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "minimum": 0}], "description": "`2026-12-24T18:00:00Z`, or seconds since 1970."}
+    });
+    mapping("Refuses what it governs.", &["name", "reason"], &joined(fields, short_forms()))
+}
+
+fn answers() -> Value {
+    let profile = json!({"enum": ["draft", "legacy", "x", "none"]});
+    let fields = json!({
+        "headers": one_or_more(&profile, 1),
+        "body": words(&["problem", "simple"], "RFC 9457, or a small object."),
+        "jitter_percent": told("percent", "By up to so much waits are lengthened."),
+        "reason_header": text("The header field that holds the reason of a denial.")
+    });
+    mapping("How answers look.", &[], &fields)
+}
+
+fn client_address() -> Value {
+    let fields = json!({
+        "trusted_proxies": told("networks", "Which peers are proxies of ours."),
+        "hops": {"type": "integer", "minimum": 1, "maximum": 32, "description": "Instead: so many proxies stand before us."},
+        "header": text("The one header in which they name the client; `x-forwarded-for` unless told otherwise.")
+    });
+    mapping("Whose word is taken for the client's address.", &[], &fields)
+}
+
+fn jwt() -> Value {
+    let fields = json!({
+        "keys": {"type": "array", "minItems": 1, "items": of("jwt_key")},
+        "header": text("The header that holds the token; `authorization` unless told otherwise."),
+        "issuer": text("Who must have issued it."),
+        "audience": text("Whom it must be for."),
+        "user_claim": text("The claim that names the user; `sub` unless told otherwise."),
+        "plan_claim": text("The claim that names the plan; `plan` unless told otherwise."),
+        "leeway": told("span", "By so much clocks may differ.")
+    });
+    mapping("How tokens are verified.", &["keys"], &fields)
+}
+
+fn jwt_key() -> Value {
+    let fields = json!({
+        "algorithm": text("`HS256`, `RS256`, `ES256`, `EdDSA`, ….")
+        ,
+        "secret_env": text("The environment variable that holds a shared secret."),
+        "pem_file": text("The file that holds a public key."),
+        "jwks_file": text("The file that holds a key set."),
+        "jwks_url": text("The address of a key set.")
+    });
+    mapping("One key, or a set of them.", &[], &fields)
+}

@@ -1,0 +1,114 @@
+//! What a decision is told to its client, with the policy's own settings and true figures.
+
+use serde_json::Value;
+use tollgate::Answer;
+use tollgate::policy::Facts;
+
+use crate::world::{World, from_address};
+
+fn answer(world: &World, facts: &Facts<'_>) -> Answer {
+    let decision = world.check(facts);
+    world.limiter.answer(&decision, |answering| answering.render())
+}
+
+fn field<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    answer.headers.iter().find(|(field, _)| **field == *name).map(|(_, value)| &**value)
+}
+
+fn body(answer: &Answer) -> Value {
+    serde_json::from_str(&answer.body.as_ref().unwrap().1).unwrap()
+}
+
+#[test]
+fn an_admission_tells_of_the_tightest_bucket_and_when_it_is_full() {
+    let world = World::of(
+        "
+rules:
+  - {name: wide, scope: global, rate: 1/s, burst: 100}
+  - {name: narrow, scope: ip, rate: 2/s, burst: 10}
+",
+    );
+    let told = answer(&world, &from_address(1));
+    assert_eq!(told.status, 200);
+    assert_eq!(field(&told, "RateLimit-Policy"), Some(r#""narrow";q=10;w=5"#));
+    assert_eq!(field(&told, "RateLimit"), Some(r#""narrow";r=9;t=1"#));
+    assert_eq!(told.body, None);
+}
+
+#[test]
+fn a_denial_names_every_rule_that_denied_and_how_long_each_would_have_it_wait() {
+    let world = World::of(
+        "
+answers: {jitter_percent: 0}
+rules:
+  - {name: slow, scope: global, rate: 1/m, burst: 1}
+  - {name: fast, scope: ip, rate: 1/s, burst: 1}
+  - {name: idle, scope: user, rate: 1/s, burst: 9}
+",
+    );
+    assert_eq!(answer(&world, &from_address(1)).status, 200);
+    let told = answer(&world, &from_address(1));
+    assert_eq!(told.status, 429);
+    assert_eq!(field(&told, "Retry-After"), Some("60"));
+    assert_eq!(field(&told, "Tollgate-Reason"), Some("token_bucket_exceeded"));
+    let body = body(&told);
+    assert_eq!(body["retry_after_ms"], 60_000);
+    let violated: Vec<_> = body["violated"].as_array().unwrap().iter().collect();
+    assert_eq!(violated.len(), 2);
+    assert_eq!((&violated[0]["rule"], &violated[0]["retry_after_ms"]), (&"slow".into(), &60_000.into()));
+    assert_eq!((&violated[1]["rule"], &violated[1]["retry_after_ms"]), (&"fast".into(), &1_000.into()));
+}
+
+#[test]
+fn a_cost_above_the_burst_is_never_and_says_so() {
+    let world = World::of(
+        "
+rules:
+  - {name: a, scope: ip, algorithm_config: {rps: 1, burst: 5, cost_source: 'header:x-cost', max_cost: 5}}
+  - {name: b, scope: global, algorithm_config: {rps: 1, burst: 2, fixed_cost: 2}}
+",
+    );
+    let dear = vec![("X-Cost".to_owned(), "1000000".to_owned())];
+    let told = answer(&world, &Facts { headers: &dear, ..from_address(1) });
+    assert_eq!(told.status, 200, "a client's own figure is clamped to `max_cost`");
+    let told = answer(&world, &Facts { headers: &dear, ..from_address(1) });
+    assert_eq!(told.status, 429);
+    assert!(field(&told, "Retry-After").is_some(), "waiting helps");
+}
+
+#[test]
+fn a_kill_switch_says_why_and_when_it_ends() {
+    let world = World::of(
+        "
+answers: {jitter_percent: 0}
+rules: [{name: each, scope: ip, rate: 1/s, burst: 9}]
+kill_switches:
+  - {name: stop, match: {path: /upload}, reason: the disk is full, until: '2027-01-15T08:00:30Z'}
+",
+    );
+    let told = answer(&world, &Facts::new("POST", "/upload"));
+    assert_eq!((told.status, field(&told, "Retry-After")), (503, Some("30")));
+    assert_eq!(field(&told, "Tollgate-Reason"), Some("kill_switch"));
+    assert!(body(&told)["detail"].as_str().unwrap().contains("the disk is full"));
+}
+
+#[test]
+fn a_rule_that_only_watches_is_never_told_of() {
+    let world = World::of("{name: watched, scope: ip, rate: 1/h, burst: 1, mode: shadow}");
+    for _ in 0..5 {
+        let told = answer(&world, &from_address(1));
+        assert_eq!((told.status, told.headers.len()), (200, 0));
+    }
+}
+
+#[test]
+fn a_sliding_window_tells_when_it_is_full_again_and_not_its_length() {
+    let world = World::of(
+        "{name: w, scope: ip, algorithm: sliding_window, algorithm_config: {variant: log, quota: 5, window: 60s}}",
+    );
+    assert_eq!(field(&answer(&world, &from_address(1)), "RateLimit"), Some(r#""w";r=4;t=60"#));
+    world.pass(50_000);
+    let decision = world.limiter.peek(&from_address(1));
+    let standing = world.limiter.standings(&decision).next().unwrap();
+    assert_eq!(standing.full_in().map(|time| time.as_nanos()), Some(10_000_000_000));
+}

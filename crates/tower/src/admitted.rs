@@ -1,0 +1,50 @@
+//! What an admitted request leaves to be done when its response comes.
+
+use http::response::Parts;
+use tollgate::{Decision, PolicyLimiter};
+
+use crate::fields::Fields;
+
+/// An admitted request's loose ends.
+#[derive(Debug)]
+pub(crate) struct Admitted {
+    /// What the client is told.
+    pub(crate) fields: Fields,
+    /// Charges to settle and places to give back, of the few requests that have any.
+    pub(crate) open: Option<Box<Open>>,
+}
+
+/// Charges to settle by the response, and places held until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Open {
+    limiter: PolicyLimiter,
+    decision: Decision,
+}
+
+impl Open {
+    /// What the decision leaves open; `None` if that is nothing.
+    pub(crate) fn of(limiter: &PolicyLimiter, decision: Decision) -> Option<Box<Open>> {
+        decision.awaits_response().then(|| Box::new(Open { limiter: limiter.clone(), decision }))
+    }
+
+    /// Refunds and settles by the response. A field of which there are several says nothing.
+    fn settle(&self, response: &Parts) {
+        let told = |name: &str| {
+            let mut values = response.headers.get_all(name).iter();
+            let only = values.next().filter(|_| values.next().is_none());
+            only.and_then(|value| value.to_str().ok())
+        };
+        self.limiter.settle(&self.decision, response.status.as_u16(), told);
+    }
+}
+
+impl Admitted {
+    /// Settles by the response and adds the fields; what must be held until its body has ended.
+    pub(crate) fn finish(self, response: &mut Parts) -> Option<Box<Open>> {
+        if let Some(open) = &self.open {
+            open.settle(response);
+        }
+        self.fields.add_to(&mut response.headers);
+        self.open
+    }
+}

@@ -1,0 +1,85 @@
+//! Header fields to be added to a response.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// Names that the answer uses, so that the usual fields cost no parsing and no allocation. In lower case, as `http` has them.
+const KNOWN: [&str; 12] = [
+    "ratelimit-policy",
+    "ratelimit",
+    "retry-after",
+    "cache-control",
+    "tollgate-reason",
+    "ratelimit-limit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "grpc-status",
+];
+
+/// Fields, in the order in which they were rendered.
+#[derive(Debug, Default)]
+pub(crate) struct Fields(Vec<(HeaderName, HeaderValue)>);
+
+impl Fields {
+    /// Adds one. What is no header field is left out; the answer's renderer makes none such.
+    pub(crate) fn push(&mut self, name: &str, value: &str) {
+        if let (Some(name), Ok(value)) = (header_name(name), HeaderValue::from_str(value)) {
+            self.0.push((name, value));
+        }
+    }
+
+    /// Adds all to a response, unless it has one of them already.
+    pub(crate) fn add_to(self, headers: &mut HeaderMap) {
+        if self.0.iter().any(|(name, _)| headers.contains_key(name)) {
+            return;
+        }
+        self.write_to(headers);
+    }
+
+    /// Adds all to a response that is ours.
+    pub(crate) fn write_to(self, headers: &mut HeaderMap) {
+        headers.reserve(self.0.len());
+        headers.extend(self.0);
+    }
+}
+
+fn header_name(name: &str) -> Option<HeaderName> {
+    match KNOWN.iter().find(|known| known.eq_ignore_ascii_case(name)) {
+        Some(known) => Some(HeaderName::from_static(known)),
+        None => HeaderName::from_bytes(name.as_bytes()).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_that_has_one_of_the_fields_keeps_its_own_and_gets_none() {
+        let fields = || {
+            let mut fields = Fields::default();
+            fields.push("RateLimit-Policy", "\"a\";q=1;w=1");
+            fields.push("X-Of-Ours", "2");
+            fields
+        };
+        let mut headers = HeaderMap::new();
+        fields().add_to(&mut headers);
+        assert_eq!(headers["ratelimit-policy"], "\"a\";q=1;w=1");
+        assert_eq!(headers["x-of-ours"], "2");
+
+        let mut own = HeaderMap::from_iter([(HeaderName::from_static("x-of-ours"), HeaderValue::from(7))]);
+        fields().add_to(&mut own);
+        assert_eq!((own.len(), &own["x-of-ours"]), (1, &HeaderValue::from(7)));
+    }
+
+    #[test]
+    fn what_is_no_field_is_left_out() {
+        let (mut fields, mut headers) = (Fields::default(), HeaderMap::new());
+        fields.push("a b", "1");
+        fields.push("a", "1\r\n2");
+        fields.write_to(&mut headers);
+        assert!(headers.is_empty());
+    }
+}

@@ -1,0 +1,102 @@
+//! The response to come: at once of a denial, else the inner service's.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::admitted::Admitted;
+use crate::body::ResponseBody;
+use crate::turn::Turn;
+
+pin_project! {
+    /// The response of a [`crate::TollgateService`]. Dropped before it is ready, it gives back the places it holds; what it was
+    /// charged stays charged.
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<S, B, F, R> {
+        #[pin]
+        state: State<S, B, F, R>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    enum State<S, B, F, R> {
+        // Boxed: hardly any request waits.
+        Waiting { waiting: Box<Waiting<S, B>>, admitted: Option<Admitted> },
+        Called { #[pin] future: F, admitted: Option<Admitted> },
+        Denied { response: Option<Response<ResponseBody<R>>> },
+    }
+}
+
+/// A request whose turn has not come, and the service that was ready for it.
+struct Waiting<S, B> {
+    turn: Turn,
+    service: S,
+    request: Option<Request<B>>,
+}
+
+impl<S, B, F, R> ResponseFuture<S, B, F, R> {
+    pub(crate) fn waiting(turn: Turn, service: S, request: Request<B>, admitted: Admitted) -> Self {
+        let waiting = Box::new(Waiting { turn, service, request: Some(request) });
+        ResponseFuture { state: State::Waiting { waiting, admitted: Some(admitted) } }
+    }
+
+    pub(crate) fn called(future: F, admitted: Admitted) -> Self {
+        ResponseFuture { state: State::Called { future, admitted: Some(admitted) } }
+    }
+
+    pub(crate) fn denied(response: Response<ResponseBody<R>>) -> Self {
+        ResponseFuture { state: State::Denied { response: Some(response) } }
+    }
+}
+
+impl<S, B, R> Future for ResponseFuture<S, B, S::Future, R>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: Body<Data = Bytes>,
+{
+    type Output = Result<Response<ResponseBody<R>>, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            match state.as_mut().project() {
+                StateProjection::Waiting { waiting, admitted } => {
+                    ready!(Pin::new(&mut waiting.turn).poll(cx));
+                    // Gone only if an earlier call has panicked.
+                    let Some(request) = waiting.request.take() else { return Poll::Pending };
+                    let (future, admitted) = (waiting.service.call(request), admitted.take());
+                    state.set(State::Called { future, admitted });
+                }
+                StateProjection::Called { future, admitted } => {
+                    let response = ready!(future.poll(cx))?;
+                    let (mut parts, body) = response.into_parts();
+                    let held = admitted.take().and_then(|admitted| admitted.finish(&mut parts));
+                    let body = ResponseBody::of_service(body, held);
+                    return Poll::Ready(Ok(Response::from_parts(parts, body)));
+                }
+                // Whoever polls again after the response has none to come.
+                StateProjection::Denied { response } => {
+                    return response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response)));
+                }
+            }
+        }
+    }
+}
+
+impl<S, B, F, R> std::fmt::Debug for ResponseFuture<S, B, F, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let state = match &self.state {
+            State::Waiting { .. } => "waiting",
+            State::Called { .. } => "called",
+            State::Denied { .. } => "denied",
+        };
+        f.debug_struct("ResponseFuture").field("state", &state).finish_non_exhaustive()
+    }
+}

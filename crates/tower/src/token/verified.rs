@@ -1,0 +1,141 @@
+//! Tokens, verified.
+
+use arc_swap::ArcSwapOption;
+use std::sync::Arc;
+
+use tollgate::PolicyLimiter;
+use tollgate::jwt::{TokenClaims, Verifier, read_unverified};
+use tollgate::policy::{Claims, JwtSettings, Policy};
+
+use crate::Warning;
+use crate::header_fields::HeaderFields;
+
+/// Where a token is looked for unless the policy says otherwise.
+const USUAL_HEADER: &str = "authorization";
+
+/// What a token says, kept while a request's facts borrow it.
+#[derive(Debug)]
+pub(crate) struct Token {
+    claims: TokenClaims,
+    /// Of verified tokens alone.
+    pub(crate) user: Option<String>,
+    /// Of verified tokens alone.
+    pub(crate) plan: Option<String>,
+}
+
+/// The keys at hand.
+#[derive(Debug, Default)]
+pub(crate) struct TokenReader {
+    verifier: ArcSwapOption<Verifier>,
+}
+
+impl Default for Token {
+    fn default() -> Token {
+        Token { claims: TokenClaims::None, user: None, plan: None }
+    }
+}
+
+impl Token {
+    pub(crate) fn claims(&self) -> Claims<'_> {
+        self.claims.as_claims()
+    }
+
+    /// With the user and the plan that a verified token names; in the usual claims if the policy has no settings.
+    fn of(claims: TokenClaims, settings: Option<&JwtSettings>) -> Token {
+        let TokenClaims::Verified(value) = &claims else { return Token { claims, ..Token::default() } };
+        let user = claim(value, settings.map_or("sub", |settings| &settings.user_claim));
+        let plan = claim(value, settings.map_or("plan", |settings| &settings.plan_claim));
+        Token { claims, user, plan }
+    }
+}
+
+impl TokenReader {
+    pub(crate) fn set_verifier(&self, verifier: Verifier) {
+        self.verifier.store(Some(Arc::new(verifier)));
+    }
+
+    /// What the request's token says. A token that counts for nothing is an error, with a warning if that is the program's
+    /// own doing.
+    pub(crate) fn read(
+        &self,
+        limiter: &PolicyLimiter,
+        policy: &Policy,
+        fields: HeaderFields<'_>,
+    ) -> Result<Token, Option<Warning>> {
+        if let Some(verifier) = &*self.verifier.load() {
+            if !fields.0.contains_key(verifier.header()) {
+                return Ok(Token::default());
+            }
+            let claims = verifier.read(&fields, limiter.wall_time().as_secs()).map_err(|_| None)?;
+            return Ok(Token::of(claims, policy.jwt.as_ref()));
+        }
+        match &policy.jwt {
+            Some(settings) if settings.keys.is_empty() => unverified(limiter, policy, fields),
+            Some(settings) if fields.0.contains_key(&*settings.header) => {
+                Err(Some(Warning::WithoutTokenKeys))
+            }
+            Some(_) => Ok(Token::default()),
+            None => unverified(limiter, policy, fields),
+        }
+    }
+}
+
+/// The claims by the token's own account, where there are no keys and a rule trusts someone upstream.
+fn unverified(
+    limiter: &PolicyLimiter,
+    policy: &Policy,
+    fields: HeaderFields<'_>,
+) -> Result<Token, Option<Warning>> {
+    if !limiter.trusts_upstream_claims() {
+        return Ok(Token::default());
+    }
+    let header = policy.jwt.as_ref().map_or(USUAL_HEADER, |settings| &settings.header);
+    let claims = read_unverified(header, &fields).map_err(|_| None)?;
+    Ok(Token { claims, ..Token::default() })
+}
+
+/// A claim as text; nested ones with dots. Only text and numbers name anybody.
+fn claim(claims: &serde_json::Value, path: &str) -> Option<String> {
+    let found = path.split('.').try_fold(claims, |value, name| value.get(name))?;
+    match found {
+        serde_json::Value::String(text) => Some(text.clone()),
+        serde_json::Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_claim_that_names_somebody_is_text_or_a_number() {
+        let claims = json!({"sub": "ann", "id": 42, "org": {"plan": "pro"}, "list": ["a"], "no": null});
+        assert_eq!(claim(&claims, "sub").as_deref(), Some("ann"));
+        assert_eq!(claim(&claims, "id").as_deref(), Some("42"));
+        assert_eq!(claim(&claims, "org.plan").as_deref(), Some("pro"));
+        for nobody in ["org", "list", "list.0", "no", "missing", "sub.x", ""] {
+            assert_eq!(claim(&claims, nobody), None, "{nobody}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_nobody_verified_names_no_user() {
+        let settings = JwtSettings {
+            header: "authorization".into(),
+            keys: Vec::new(),
+            issuer: None,
+            audience: None,
+            user_claim: "sub".into(),
+            plan_claim: "plan".into(),
+            leeway_s: 0,
+        };
+        let claims = json!({"sub": "ann", "plan": "pro"});
+        let token = Token::of(TokenClaims::Unverified(claims.clone()), Some(&settings));
+        assert_eq!((token.user, token.plan), (None, None));
+        let token = Token::of(TokenClaims::Verified(claims), Some(&settings));
+        assert_eq!((token.user.as_deref(), token.plan.as_deref()), (Some("ann"), Some("pro")));
+    }
+}

@@ -1,0 +1,98 @@
+//! What a layer and its services share: the limiter, who is told what, and what has been seen.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::request::Parts;
+use http_body::SizeHint;
+use tollgate::policy::{Facts, Policy, client_address, trust_line};
+use tollgate::{Decision, PolicyLimiter};
+
+use crate::header_fields::HeaderFields;
+use crate::stats::Counts;
+use crate::token::{Token, TokenReader};
+use crate::{Principal, Warning, peer, request_facts};
+
+/// Adds to a request's facts what only the program knows.
+pub(crate) type FactsHook = dyn for<'a> Fn(&'a Parts, &mut Facts<'a>) + Send + Sync;
+
+/// The settings of a layer. Clones share limiter, counts and keys.
+#[derive(Clone)]
+pub(crate) struct Turnstile {
+    pub(crate) limiter: PolicyLimiter,
+    pub(crate) counts: Arc<Counts>,
+    pub(crate) tokens: Arc<TokenReader>,
+    pub(crate) facts_with: Option<Arc<FactsHook>>,
+    pub(crate) on_warning: Arc<dyn Fn(&Warning) + Send + Sync>,
+}
+
+impl Turnstile {
+    pub(crate) fn new(limiter: PolicyLimiter) -> Turnstile {
+        Turnstile {
+            limiter,
+            counts: Arc::default(),
+            tokens: Arc::default(),
+            facts_with: None,
+            on_warning: Arc::new(|warning| eprintln!("tollgate: {warning}")),
+        }
+    }
+
+    /// Decides a request, and charges it if it is admitted.
+    pub(crate) fn check(&self, parts: &Parts, body: &SizeHint) -> Decision {
+        let fields = HeaderFields(&parts.headers);
+        let (address, token) = self.limiter.with_policy(|policy| {
+            (self.client_address(policy, parts, fields), self.read_token(policy, fields))
+        });
+        let (user, plan) = match parts.extensions.get::<Principal>() {
+            // The plan of somebody's token is not that of whom the program knows.
+            Some(principal) => (principal.user.as_deref(), principal.plan.as_deref()),
+            None => (token.user.as_deref(), token.plan.as_deref()),
+        };
+        let mut facts = Facts {
+            address,
+            headers: &fields,
+            user,
+            plan,
+            claims: token.claims(),
+            ..request_facts::of(parts, body)
+        };
+        if let Some(facts_with) = &self.facts_with {
+            facts_with(parts, &mut facts);
+        }
+        self.limiter.check(&facts)
+    }
+
+    /// The client's address by what the policy trusts (K3).
+    fn client_address(&self, policy: &Policy, parts: &Parts, fields: HeaderFields<'_>) -> Option<IpAddr> {
+        let (settings, peer) = (&policy.client_address, peer::of(&parts.extensions));
+        let found = client_address(settings, peer, &fields);
+        match peer {
+            Some(peer) if found.ignored_forwarding_header => self.counts.untrusted_forwarding.add_and(|| {
+                let (field, line) = (settings.header.field_name().into(), trust_line(settings, peer));
+                self.warn(&Warning::UntrustedForwarding { peer, field, line });
+            }),
+            None => self.counts.without_peer.add_and(|| self.warn(&Warning::WithoutPeer)),
+            Some(_) => {}
+        }
+        found.address
+    }
+
+    /// What the request's token says, if it counts (K4).
+    fn read_token(&self, policy: &Policy, fields: HeaderFields<'_>) -> Token {
+        match self.tokens.read(&self.limiter, policy, fields) {
+            Ok(token) => token,
+            Err(Some(warning)) => {
+                self.counts.refused_tokens.add_and(|| self.warn(&warning));
+                Token::default()
+            }
+            Err(None) => {
+                self.counts.refused_tokens.add();
+                Token::default()
+            }
+        }
+    }
+
+    fn warn(&self, warning: &Warning) {
+        (self.on_warning)(warning);
+    }
+}

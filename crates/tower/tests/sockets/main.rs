@@ -1,0 +1,16 @@
+//! The turnstile before real servers, on real sockets, asked by real clients. Time stands still unless a test moves it.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+mod afterwards;
+mod answers;
+mod bare_hyper;
+mod clones;
+mod costs;
+mod grpc;
+mod principals;
+mod proxies;
+mod routes;
+mod served;
+mod shadows;
+mod shaping;
+mod tokens;
