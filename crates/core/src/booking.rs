@@ -11,7 +11,7 @@
 
 use crate::limit::BURST_MICROS_MAX;
 use crate::meter::Shape;
-use crate::{Cost, Demand, Level, Mark, Meter, Moment, Spend, Tokens};
+use crate::{Cost, Demand, Level, Mark, Meter, Moment, Ruler, Span, Spend, Tokens};
 
 /// How deep in debt a booking may leave a bucket: 5·10^11 tokens. Half of how far ahead a mark may lie before it reads as
 /// one that the meter has lapped; the other half is left for clocks that step back.
@@ -89,6 +89,44 @@ impl Meter {
             }
         };
         if over > 0 { over.unsigned_abs() } else { 0 }
+    }
+}
+
+impl Meter {
+    /// How many micro-tokens lie between what was minted by `now` and the first that is minted no sooner than `span` after it; all
+    /// that windows mint until then.
+    fn ahead(&self, span: Span, now: Moment) -> u64 {
+        let (here, then) = (self.level(now).minted, now + span);
+        if let Shape::Window(_) = self.shape {
+            return self.level(then).minted.wrapping_sub(here).min(DEBT_MAX.as_micros());
+        }
+        if self.limit().minted_in(span) >= DEBT_MAX {
+            return DEBT_MAX.as_micros();
+        }
+        let before = self.level(now.max(then - Span::from_nanos(1))).minted;
+        before.wrapping_sub(here).wrapping_add(1)
+    }
+
+    /// What this meter mints while `other` mints `micros`, from `now` on: no less, and at most [`DEBT_MAX`].
+    pub fn minted_while(&self, other: &Meter, micros: u64, now: Moment) -> u64 {
+        self.ahead(other.wait_for(micros, now), now)
+    }
+}
+
+impl Ruler {
+    /// [`Ruler::carry_over`] of a bucket that somebody waits for: what was booked is covered no sooner than it would have been under
+    /// `from`, since whoever booked it leaves by that one. The debt is never deeper than [`DEBT_MAX`].
+    #[must_use]
+    pub fn carry_over_booked(&self, mark: Mark, from: &Ruler, now: Moment) -> Mark {
+        let (Some(to), Some(meter)) = (self.meter(), from.meter()) else { return mark };
+        let (old, new) = (meter.level(now), to.level(now));
+        let paid_up = |level: Level| if to.is_queue() { level.capacity.cast_signed() } else { 0 };
+        let booked = paid_up(old).saturating_sub(old.balance(mark));
+        if booked <= 0 {
+            return self.carry_over(mark, from, now);
+        }
+        let ahead = to.minted_while(&meter, booked.unsigned_abs(), now);
+        new.mark_of(paid_up(new).saturating_sub_unsigned(ahead))
     }
 }
 
@@ -182,5 +220,56 @@ mod tests {
         let meter = bucket(Shape::Queue { least: 0 });
         let booked = meter.book(meter.level(at(0)).full_mark(), cost(20), at(0)).unwrap();
         assert_eq!([0, 5].map(|nanos| meter.spilt(booked.departure, cost(20), at(nanos))), [0, 5]);
+    }
+
+    /// A bucket, or a leaky one, that mints a micro-token in so many nanoseconds.
+    fn every(nanos: u64, shape: Shape) -> Meter {
+        let limit = Limit::new(Rate::new(1, Span::from_nanos(nanos * 1_000_000)), Burst::micros(50)).unwrap();
+        Meter::shaped(limit, shape, at(0), nanos)
+    }
+
+    #[test]
+    fn what_was_booked_is_covered_no_sooner_on_another_tier_and_hardly_later() {
+        for shape in [Shape::Bucket, Shape::Queue { least: 0 }] {
+            let meters = [1, 3, 7, 1_000].map(|nanos| every(nanos, shape));
+            for (from, to) in meters.iter().flat_map(|from| meters.iter().map(move |to| (from, to))) {
+                let (from, to, now) = (Ruler::from(*from), Ruler::from(*to), at(12_345));
+                let paid_up = |ruler: &Ruler, mark, now| match (ruler.reading(now).balance(mark), shape) {
+                    (balance, Shape::Queue { .. }) => balance >= 50,
+                    (balance, _) => balance >= 0,
+                };
+                for booked in [1, 2, 20, 49] {
+                    let full = if shape == Shape::Bucket { 0 } else { 50 };
+                    let mark = from.reading(now).mark_of(full - booked);
+                    let carried = to.carry_over_booked(mark, &from, now);
+                    let when = (0..100_000)
+                        .map(|wait| at(12_345 + wait))
+                        .find(|now| paid_up(&from, mark, *now))
+                        .unwrap();
+                    assert!(!paid_up(&to, carried, at(when.as_nanos() - 1)), "{booked} {from:?} {to:?}");
+                    assert!(
+                        paid_up(&to, carried, at(when.as_nanos() + 1_000)),
+                        "within a micro-token's time"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_nobody_booked_is_carried_over_as_it_is() {
+        let (from, to) = (Ruler::from(every(3, Shape::Bucket)), Ruler::from(every(7, Shape::Bucket)));
+        let mark = from.reading(at(100)).mark_of(20);
+        assert_eq!(to.carry_over_booked(mark, &from, at(100)), to.carry_over(mark, &from, at(100)));
+    }
+
+    #[test]
+    fn no_debt_grows_deeper_than_it_may_on_a_faster_tier() {
+        let slow = Limit::new(Rate::per_day(1), Burst::tokens(1_000)).unwrap();
+        let fast = Limit::new(Rate::per_second(1_000_000_000), Burst::tokens(1_000)).unwrap();
+        let [slow, fast] = [slow, fast].map(|limit| Ruler::from(Meter::new(limit, at(0), 7)));
+        let mark = slow.reading(at(0)).mark_of(-1_000_000_000);
+        let carried = fast.carry_over_booked(mark, &slow, at(0));
+        assert_eq!(fast.reading(at(0)).balance(carried), -DEBT_MAX.as_micros().cast_signed());
     }
 }

@@ -10,6 +10,7 @@ use siphasher::sip::SipHasher13;
 
 use crate::key::KeyKind;
 use crate::keyed_hash::KeyedHash;
+use crate::memory::LimitId;
 use crate::{CheckError, Key};
 
 /// The secret of one table.
@@ -59,6 +60,16 @@ impl Namespace {
 }
 
 impl BucketId {
+    /// The bucket that all clients share who find no room under this limit, for those who wait for it: in no window of any table.
+    pub(crate) fn overflow_of(limit: LimitId) -> BucketId {
+        BucketId { fingerprint: u64::from(limit.get()), windows: [u32::MAX; 2] }
+    }
+
+    /// Whether it is one of those.
+    pub(crate) fn is_overflow(&self) -> bool {
+        self.windows == [u32::MAX; 2]
+    }
+
     /// The bucket with this hash in a table of `windows` windows.
     #[inline]
     pub(crate) fn new(hash: u64, windows: u32) -> BucketId {

@@ -1,6 +1,7 @@
 //! State in memory: bounded by a number of keys, never resized, no thread of its own.
 
 pub(crate) mod adjust;
+mod awaited;
 pub(crate) mod booking;
 pub(crate) mod counters;
 mod gates;

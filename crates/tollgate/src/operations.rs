@@ -36,7 +36,7 @@ impl Rule {
     /// Gives back tokens of an admitted check that came to nothing. Bounded by what is missing: the bucket is never fuller than
     /// full. It is not known who took what is missing: for a bucket shared by many, refund no more than was taken, or
     /// [reserve](Rule::reserve), which keeps account of that. A leaky bucket takes nothing back: others have been told when to
-    /// leave.
+    /// leave. Nor does one for which clients of several tiers wait: see [`Rule::tier`].
     ///
     /// ```
     /// # use tollgate::*;
@@ -56,7 +56,8 @@ impl Rule {
         self.give(&key, amount)
     }
 
-    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places. Whoever has been told when to leave a leaky
+    /// Fills the bucket of `key`, whatever it has spent or owes, and frees its places; not while clients of several tiers wait for it
+    /// ([`Rule::tier`]). Whoever has been told when to leave a leaky
     /// bucket, or is still at work on a place, is not stopped by it.
     ///
     /// It forgives once: reservations and guards from before it give nothing back. The last 32,768 resets or so are remembered for
@@ -65,7 +66,8 @@ impl Rule {
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
         let Shared { store, waiting, .. } = &*self.shared;
-        Ok(Given::of(waiting.while_giving(ask.id, |booked| store.reset(&ask, booked, self.when()))))
+        let reset = |booked, under| store.reset(&ask, booked, under, self.when());
+        Ok(Given::of(waiting.while_giving(ask.id, reset)))
     }
 
     /// What the bucket of `key` holds and this handle may spend of it; none if it is in debt.
@@ -81,7 +83,8 @@ impl Rule {
         let Shared { store, waiting, .. } = &*self.shared;
         let is_queue = store.meters.ruler(ask.limit).is_queue();
         let amount = if is_queue { Tokens::ZERO } else { Tokens::from(amount) };
-        Ok(Given::of(waiting.while_giving(ask.id, |_| store.give(&ask, amount, self.when()))))
+        let give = |_, under| store.give(&ask, amount, under, self.when());
+        Ok(Given::of(waiting.while_giving(ask.id, give)))
     }
 
     fn when(&self) -> When<'_> {
@@ -98,7 +101,8 @@ impl Limiter {
         if shared.store.meters.ruler(ask.limit).is_queue() {
             return;
         }
-        shared.waiting.while_giving(ask.id, |_| shared.store.give(&ask, amount, self.default.when()));
+        let give = |_, under| shared.store.give(&ask, amount, under, self.default.when());
+        shared.waiting.while_giving(ask.id, give);
     }
 
     /// What the bucket of a charge holds.

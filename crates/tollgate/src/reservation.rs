@@ -136,16 +136,21 @@ impl Reservation {
         if actual <= estimate || is_place {
             let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
             settled.returned = match made {
-                Made::Word(receipt) => waiting.while_giving(ask.id, |booked| {
-                    let owed_max = debt_max.as_micros().saturating_add(booked.as_micros());
-                    store.give_back(receipt, over, Tokens::from_micros(owed_max), when)
-                }),
+                Made::Word(receipt) => waiting.while_settling(store, receipt, over, debt_max, when),
                 Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
             }
             .given();
         } else {
             let under = Tokens::from_micros(actual.as_micros() - estimate.as_micros());
-            settled.charged = store.take_into_debt(&ask, under, debt_max, when).taken().min(under);
+            let take = |booked: Tokens| {
+                let most = debt_max.as_micros().saturating_add(booked.as_micros());
+                store.take_into_debt(&ask, under, Tokens::from_micros(most), when)
+            };
+            let id = match made {
+                Made::Word(receipt) => receipt.awaited_id(),
+                Made::Log(receipt) => receipt.id,
+            };
+            settled.charged = waiting.while_taking(id, take).taken().min(under);
             settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
         }
         settled

@@ -180,6 +180,12 @@ impl Rule {
     /// Tiers are for clients that seldom change theirs. A client that has become full on its tier may be forgotten, and then is
     /// full on whatever tier it returns on: each change may gain it up to the new burst, once it has filled up on the old tier.
     /// Without room in the table ([`crate::Crowding::SharedOverflow`]) it draws on one shared bucket for each tier.
+    ///
+    /// While somebody waits for the key ([`Rule::acquire`]), what was booked takes as long on another tier as it would have on its
+    /// own, so that nobody is overtaken: on all its tiers together a key gets at most the larger burst, and the larger rate. Nothing
+    /// can be given to a key, by whatever means, while clients of several tiers wait for it, or while it stands under another tier
+    /// than those who wait. A limit that is changed meanwhile counts from then on for those of its own tier only: checks of that
+    /// tier may overtake those who wait on another, by a burst.
     pub fn tier(&self, name: &str, limit: impl Into<Algorithm>) -> Result<Rule, RuleError> {
         Rule::declare(&self.shared, &self.name, self.breadth, name, limit.into())
     }

@@ -9,6 +9,7 @@ mod bucket_key;
 mod error;
 #[cfg(feature = "tokio")]
 mod future;
+mod giving;
 mod place;
 mod queue;
 mod queues;

@@ -12,12 +12,18 @@ mod cancelling;
 mod changes;
 #[path = "waiting/crowded.rs"]
 mod crowded;
+#[path = "waiting/leaky.rs"]
+mod leaky;
 #[path = "waiting/order.rs"]
 mod order;
+#[path = "waiting/patience.rs"]
+mod patience;
 #[path = "waiting/promise.rs"]
 mod promise;
 #[path = "waiting/stalls.rs"]
 mod stalls;
+#[path = "waiting/tiers.rs"]
+mod tiers;
 #[path = "waiting/wakers.rs"]
 mod wakers;
 #[path = "waiting/world.rs"]

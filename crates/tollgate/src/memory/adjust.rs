@@ -45,15 +45,18 @@ impl Adjusted {
 }
 
 impl<M: MeterSource> Store<M> {
-    /// Gives up to `amount` to a bucket, until it is full.
-    pub(crate) fn give(&self, ask: &Ask, amount: Tokens, when: When<'_>) -> Adjusted {
+    /// Gives up to `amount` to a bucket, until it is full; if `under` some limit, only while it stands under that one.
+    pub(crate) fn give(&self, ask: &Ask, amount: Tokens, under: Option<LimitId>, when: When<'_>) -> Adjusted {
         let micros = amount.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             return self.adjust_log(ask, &limit, when.moment(), |log| {
                 log.give_back(amount.as_micros());
             });
         }
-        self.rewrite(ask, when, |reading, mark| reading.adjust(mark, micros))
+        let is_other = self.is_other(under, when);
+        let next =
+            |reading: &Reading, mark| if is_other(reading) { mark } else { reading.adjust(mark, micros) };
+        self.rewrite(ask, when, next)
     }
 
     /// Takes up to `amount` from a bucket, into debt if need be, but not beyond `debt_max`.
@@ -78,6 +81,12 @@ impl<M: MeterSource> Store<M> {
             Err(NoRoom::UseOverflow) => self.rewrite_overflow(ask, when, next),
             Err(NoRoom::Denied) => self.unchanged(ask, when),
         }
+    }
+
+    /// Whether a reading is not that of the limit that a bucket must stand under, if it must.
+    pub(super) fn is_other(&self, under: Option<LimitId>, when: When<'_>) -> impl Fn(&Reading) -> bool {
+        let own = under.map(|limit| self.meters.ruler(limit).reading(when.moment()));
+        move |reading| own.is_some_and(|own| own != *reading)
     }
 
     /// Changes a log.
@@ -221,7 +230,12 @@ fn no_fuller(reading: &Reading, from: Mark, to: Mark, most: Option<i64>) -> Mark
 }
 
 /// Moves the mark of a slot to what `next` makes of it; `None` if it is somebody else's by now.
-fn move_mark(slot: &Slot, tag: Tag, reading: &Reading, next: impl Fn(Mark) -> Mark) -> Option<Adjusted> {
+pub(super) fn move_mark(
+    slot: &Slot,
+    tag: Tag,
+    reading: &Reading,
+    next: impl Fn(Mark) -> Mark,
+) -> Option<Adjusted> {
     let patience = Patience::default();
     loop {
         match slot.mark(tag) {

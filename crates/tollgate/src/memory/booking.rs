@@ -2,11 +2,13 @@
 //!
 //! While a booking is not covered the bucket is in debt, so no check is admitted before whoever waits. Knows no queue.
 
+use std::cell::Cell;
+
 use tollgate_core::{Cost, Demand, Mark, Meter, Moment, Reading, Ruler, Span, Spend, Tokens, Unbookable};
 
 use crate::Verdict;
 use crate::clock::CLOCK_ERROR_MAX;
-use crate::memory::adjust::Adjusted;
+use crate::memory::adjust::{Adjusted, move_mark};
 use crate::memory::counters::Event;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread};
@@ -23,6 +25,8 @@ pub(crate) struct Booked {
     pub(crate) departure: Mark,
     /// How long that takes; zero if it may leave at once.
     pub(crate) wait: Span,
+    /// Whether it is in a leaky bucket, in which checks may come between two who wait.
+    pub(crate) is_queue: bool,
 }
 
 /// Why nothing was booked. Nothing was charged either.
@@ -38,12 +42,14 @@ pub(crate) enum Unbooked {
     TooDeep,
     /// The table has no room for the bucket, and may have some after this wait.
     Crowded(Span),
+    /// The table has no room for the bucket, and the overflow bucket stands for it: that must be asked instead.
+    Overflows,
     /// Nobody can wait under this algorithm.
     NoQueue(&'static str),
 }
 
 impl<M: MeterSource> Store<M> {
-    /// Charges the bucket whether it holds the cost or not, if it will be covered within `wait_max`.
+    /// Charges the bucket whether it holds the cost or not, if it will be covered within `wait_max`. It may be an overflow bucket.
     pub(crate) fn book(&self, ask: &Ask, when: When<'_>, wait_max: Span) -> Result<Booked, Unbooked> {
         let (now, patience, mut places) = (when.moment(), Patience::default(), 0);
         let ruler = self.meters.ruler(ask.limit);
@@ -52,15 +58,13 @@ impl<M: MeterSource> Store<M> {
             return Err(Unbooked::Never);
         }
         loop {
-            let (slot, tag) = match self.find(ask) {
+            let (slot, tag) = match self.find_awaited(ask) {
                 Some(found) => found,
                 None if places == PLACES_MAX => return Err(Unbooked::Crowded(CLOCK_ERROR_MAX)),
                 None => {
                     places += 1;
-                    match self.place_to_book(ask, when)? {
-                        Some(overflow) => overflow,
-                        None => continue,
-                    }
+                    self.place_to_book(ask, when)?;
+                    continue;
                 }
             };
             if tag.limit() != Some(ask.limit) {
@@ -68,10 +72,10 @@ impl<M: MeterSource> Store<M> {
                 patience.wait();
                 continue;
             }
-            let is_overflow = tag == Tag::overflow(ask.limit);
             match slot.mark(tag) {
                 Ok(mark) => {
-                    let from = if is_overflow { self.overflow_mark(mark, &ruler, now) } else { mark };
+                    let from =
+                        if ask.id.is_overflow() { self.overflow_mark(mark, &ruler, now) } else { mark };
                     let booking =
                         meter.book(from, ask.demand, now).map_err(|why| unbooked(why, &meter, now))?;
                     let wait = wait_for(&meter, booking.missing, now);
@@ -79,10 +83,11 @@ impl<M: MeterSource> Store<M> {
                         return Err(Unbooked::TooLong(wait));
                     }
                     if slot.swap(mark, booking.mark) {
-                        if is_overflow {
+                        if ask.id.is_overflow() {
                             self.counters.count(Event::Overflowed);
                         }
-                        return Ok(Booked { departure: booking.departure, wait });
+                        let is_queue = meter.is_queue();
+                        return Ok(Booked { departure: booking.departure, wait, is_queue });
                     }
                 }
                 Err(Unread::Locked) => patience.wait(),
@@ -117,14 +122,47 @@ impl<M: MeterSource> Store<M> {
         })
     }
 
+    /// Gives a booking back whose time has not come; whether those behind it may move forward by that. `end` is where the last of
+    /// those who wait left the bucket: in a leaky bucket nothing is given back once a check has been told to leave after that.
+    /// Nor is it if the bucket has gone to another tier meanwhile, on which the booking is worth something else.
+    pub(crate) fn give_booking(&self, ask: &Ask, end: Mark, when: When<'_>) -> bool {
+        let (cost, may_move) = (ask.demand.cost.as_micros(), Cell::new(false));
+        self.give_while_last(ask, cost, end, when, &may_move);
+        may_move.get()
+    }
+
     /// Gives back a booking of somebody who left at this departure: no more than there would be had it never come, as of any charge.
-    pub(crate) fn give_back_booked(&self, ask: &Ask, departure: Mark, when: When<'_>) -> Adjusted {
+    /// In micro-tokens; `end` as for [`Store::give_booking`].
+    pub(crate) fn give_back_booked(&self, ask: &Ask, departure: Mark, end: Mark, when: When<'_>) -> u64 {
         let ruler = self.meters.ruler(ask.limit);
         let returnable = ruler.meter().map_or(0, |meter| {
             let paid = meter.mark_of_booking(departure, ask.demand);
             ruler.reading(when.moment()).returnable(paid, ask.demand.cost)
         });
-        self.give(ask, Tokens::from_micros(returnable), when)
+        self.give_while_last(ask, returnable, end, when, &Cell::new(false)).given().as_micros()
+    }
+
+    fn give_while_last(
+        &self,
+        ask: &Ask,
+        micros: u64,
+        end: Mark,
+        when: When<'_>,
+        may_move: &Cell<bool>,
+    ) -> Adjusted {
+        let ruler = self.meters.ruler(ask.limit);
+        let booked_under = ruler.reading(when.moment());
+        let next = |reading: &Reading, mark| {
+            may_move.set(*reading == booked_under && (!ruler.is_queue() || mark == end));
+            // At most a burst: it fits.
+            if may_move.get() { reading.adjust(mark, micros.cast_signed()) } else { mark }
+        };
+        match self.overflow_of(ask) {
+            Some((slot, tag)) => {
+                move_mark(slot, tag, &booked_under, |mark| next(&booked_under, mark)).unwrap_or(Adjusted::NOT)
+            }
+            None => self.rewrite(ask, when, next),
+        }
     }
 
     /// Makes the bucket hold no more than when the ask, with this departure, was booked; if it was forgotten it gets a place for
@@ -132,27 +170,48 @@ impl<M: MeterSource> Store<M> {
     pub(crate) fn drain_to(&self, ask: &Ask, departure: Mark, when: When<'_>) {
         let ruler = self.meters.ruler(ask.limit);
         let Some(meter) = ruler.meter() else { return };
-        let booked = meter.mark_of_booking(departure, ask.demand);
-        let most = ruler.reading(when.moment()).balance(booked);
-        let patience = Patience::default();
-        for _ in 0..PLACES_MAX {
-            if self.find(ask).is_some() || !matches!(self.place_to_book(ask, when), Ok(None)) {
-                break;
+        let reading = ruler.reading(when.moment());
+        let booked = reading.mark_of(reading.balance(meter.mark_of_booking(departure, ask.demand)));
+        let (patience, mut places) = (Patience::default(), 0);
+        loop {
+            let Some((slot, tag)) = self.find_awaited(ask) else {
+                places += 1;
+                if places == PLACES_MAX || self.place_to_book(ask, when).is_err() {
+                    return;
+                }
+                continue;
+            };
+            if tag.limit() != Some(ask.limit) {
+                self.relabel(ask, when);
+            } else if let Ok(mark) = slot.mark(tag) {
+                let drained = reading.emptier(mark, booked);
+                if drained == mark || slot.swap(mark, drained) {
+                    return;
+                }
             }
             patience.wait();
         }
-        self.rewrite(ask, when, |reading: &Reading, mark| reading.emptier(mark, reading.mark_of(most)));
     }
 
-    /// Gives an absent bucket a place without charging it; the overflow bucket, if that stands for it.
-    fn place_to_book(&self, ask: &Ask, when: When<'_>) -> Result<Option<(&Slot, Tag)>, Unbooked> {
+    /// The slot that somebody waits for, and its tag there.
+    fn find_awaited(&self, ask: &Ask) -> Option<(&Slot, Tag)> {
+        self.overflow_of(ask).or_else(|| self.find(ask))
+    }
+
+    /// The overflow bucket, if that is asked.
+    fn overflow_of(&self, ask: &Ask) -> Option<(&Slot, Tag)> {
+        ask.id.is_overflow().then(|| (self.meters.overflow(ask.limit), Tag::overflow(ask.limit)))
+    }
+
+    /// Gives an absent bucket a place without charging it, if there is one: look again.
+    fn place_to_book(&self, ask: &Ask, when: When<'_>) -> Result<(), Unbooked> {
         // A place is taken for no cost at all: what the bucket holds does not matter to whoever will wait.
         let free = Ask { demand: Demand::of(Cost::micros(0)), ..*ask };
         match self.move_in(&free, when, Purpose::Place) {
-            MoveIn::UseOverflow => Ok(Some((self.meters.overflow(ask.limit), Tag::overflow(ask.limit)))),
+            MoveIn::UseOverflow => Err(Unbooked::Overflows),
             // No room, or only for one that starts in debt, which is not booked blindly: it may be somebody else's.
             MoveIn::Decided(Verdict::Deny { wait, .. }) => Err(Unbooked::Crowded(wait)),
-            MoveIn::Decided(_) | MoveIn::LookAgain => Ok(None),
+            MoveIn::Decided(_) | MoveIn::LookAgain => Ok(()),
         }
     }
 

@@ -48,6 +48,13 @@ pub(crate) struct LogReceipt {
     pub(crate) resets: ResetCount,
 }
 
+impl Receipt {
+    /// The bucket that was charged, as those who wait for it know it.
+    pub(crate) fn awaited_id(&self) -> BucketId {
+        if self.overflow { BucketId::overflow_of(self.ask.limit) } else { self.ask.id }
+    }
+}
+
 impl<const N: usize> Outcome<N> {
     /// Nothing was charged.
     pub(crate) fn of(verdict: Verdict) -> Self {

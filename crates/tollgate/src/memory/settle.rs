@@ -4,6 +4,7 @@
 
 use tollgate_core::{Reading, Tokens};
 
+use crate::memory::LimitId;
 use crate::memory::adjust::Adjusted;
 use crate::memory::meters::MeterSource;
 use crate::memory::receipt::{LogReceipt, Receipt};
@@ -63,12 +64,18 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Fills a bucket, whatever it has spent or owes, but for what is `booked` by those who wait: that is still to be paid. What
-    /// was charged before is not given back after it.
-    pub(crate) fn reset(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
-        self.resets.reset(ask.id, || self.fill(ask, booked, when))
+    /// was charged before is not given back after it. If `under` some limit, it is filled only while it stands under that one.
+    pub(crate) fn reset(
+        &self,
+        ask: &Ask,
+        booked: Tokens,
+        under: Option<LimitId>,
+        when: When<'_>,
+    ) -> Adjusted {
+        self.resets.reset(ask.id, || self.fill(ask, booked, under, when))
     }
 
-    fn fill(&self, ask: &Ask, booked: Tokens, when: When<'_>) -> Adjusted {
+    fn fill(&self, ask: &Ask, booked: Tokens, under: Option<LimitId>, when: When<'_>) -> Adjusted {
         if let Some(limit) = self.meters.ruler(ask.limit).log() {
             return self.adjust_log(ask, &limit, when.moment(), |log| {
                 log.give_back(u64::MAX);
@@ -79,6 +86,9 @@ impl<M: MeterSource> Store<M> {
             let _ = self.place(ask, when);
         }
         let booked = booked.as_micros().min(i64::MAX.unsigned_abs()).cast_signed();
-        self.rewrite(ask, when, |reading, mark| reading.adjust(reading.reset(mark), -booked))
+        let is_other = self.is_other(under, when);
+        self.rewrite(ask, when, |reading, mark| {
+            if is_other(reading) { mark } else { reading.adjust(reading.reset(mark), -booked) }
+        })
     }
 }

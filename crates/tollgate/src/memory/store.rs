@@ -7,6 +7,7 @@ use tollgate_core::{BucketSet, Demand, Level, Mark, Moment, Ruler, Span, Spend, 
 
 use crate::clock::{CLOCK_ERROR_MAX, Clock};
 use crate::identity::BucketId;
+use crate::memory::awaited::Awaited;
 use crate::memory::counters::{Counters, Event};
 use crate::memory::gates::{Gates, Held};
 use crate::memory::logs::Logs;
@@ -46,6 +47,8 @@ pub(crate) struct Store<M> {
     pub(crate) logs: Logs,
     pub(crate) resets: Resets,
     pub(crate) crowding: Crowding,
+    /// For whom somebody waits.
+    pub(crate) awaited: Awaited,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
     /// client that was full when it was forgotten cannot come back at an earlier time and find tokens it had spent.
     reclaimed_at: AtomicU64,
@@ -84,6 +87,7 @@ impl<M: MeterSource> Store<M> {
             meters,
             counters: Counters::default(),
             crowding,
+            awaited: Awaited::new(),
             reclaimed_at: AtomicU64::new(0),
         }
     }
@@ -180,7 +184,7 @@ impl<M: MeterSource> Store<M> {
             };
             match slot.mark(tag) {
                 Ok(mark) => {
-                    let mark = self.under_limit(mark, tag, &ruler, ask.limit, now);
+                    let mark = self.under_limit(mark, tag, &ruler, ask, now);
                     let spend = ruler.reading(now).spend(mark, ask.demand);
                     return verdict_of(spend, &ruler, mark, ask.demand, now);
                 }
@@ -370,7 +374,7 @@ impl<M: MeterSource> Store<M> {
     }
 
     /// Carries a bucket over to the limit of `ask`, unless it has gone or was carried over meanwhile: same balance, at most the
-    /// new burst. Gives no tokens.
+    /// new burst; or, if somebody waits for it, in debt for as long as it would have been. Gives no tokens.
     #[cold]
     #[inline(never)]
     pub(crate) fn relabel(&self, ask: &Ask, when: When<'_>) {
@@ -381,7 +385,7 @@ impl<M: MeterSource> Store<M> {
         let now = when.again(self.reclaimed_at());
         let ruler = self.meters.ruler(ask.limit);
         let reading = ruler.reading(now);
-        let mut carried = self.under_limit(mark, tag, &ruler, ask.limit, now);
+        let mut carried = self.under_limit(mark, tag, &ruler, ask, now);
         if self.crowding == Crowding::Inherit {
             // Whoever was evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
             let survey = Survey::of(&self.table, ask.id, &self.meters, now);
@@ -398,11 +402,17 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// What the mark of a slot tagged `tag` is under `limit`.
-    fn under_limit(&self, mark: Mark, tag: Tag, ruler: &Ruler, limit: LimitId, now: Moment) -> Mark {
-        match tag.limit() {
-            Some(old) if old != limit => ruler.carry_over(mark, &self.meters.ruler(old), now),
-            _ => mark,
+    /// What the mark of a slot tagged `tag` is under the limit of `ask`, whose ruler this is. While somebody waits for the bucket,
+    /// what was booked is covered no sooner than by the meter it was booked on.
+    fn under_limit(&self, mark: Mark, tag: Tag, ruler: &Ruler, ask: &Ask, now: Moment) -> Mark {
+        let old = match tag.limit() {
+            Some(old) if old != ask.limit => self.meters.ruler(old),
+            _ => return mark,
+        };
+        if self.awaited.may_be(ask.id) {
+            ruler.carry_over_booked(mark, &old, now)
+        } else {
+            ruler.carry_over(mark, &old, now)
         }
     }
 }

@@ -20,7 +20,10 @@ pub const WAITERS_DEFAULT: u32 = 1_024;
 ///
 /// Await it (feature `tokio`), or call [`Acquire::blocking`]. Whoever has to wait books its tokens at once and leaves when
 /// the bucket has refilled that far: first come, first served, and no check is admitted before its turn. Dropping it gives its
-/// place back, and those behind move forward.
+/// place back, and those behind move forward; but in a [`crate::LeakyBucket`] not once a check has been told to leave after it, and
+/// where clients wait on several tiers ([`Rule::tier`]) not while one of another tier is behind it: then nobody moves.
+///
+/// Those who find no room in a crowded table ([`crate::Crowding::SharedOverflow`]) wait in one queue for the bucket that they share.
 #[must_use = "nothing is asked for until it is awaited, or `blocking` is called"]
 pub struct Acquire {
     shared: Arc<Shared>,
@@ -112,7 +115,8 @@ impl Limiter {
 
 impl Acquire {
     /// Waits at most so long. If its turn comes later it is refused at once, and nothing is charged; if a limit that is lowered
-    /// meanwhile makes it later, it gives up when the time is over. Zero does not wait at all.
+    /// meanwhile makes it later, or somebody before it who leaves late, it gives up when the time is over, whether or not those
+    /// before it are polled. Zero does not wait at all.
     #[inline]
     pub fn within(mut self, wait_max: impl Into<Span>) -> Self {
         self.terms.wait_max = wait_max.into();

@@ -7,6 +7,7 @@ use tollgate_core::{Cost, DEBT_MAX, Span};
 
 use super::queues::WAITERS_MAX;
 use crate::CheckError;
+use crate::clock::CLOCK_ERROR_MAX;
 use crate::memory::booking::Unbooked;
 use crate::memory::store::Ask;
 
@@ -30,7 +31,8 @@ pub enum AcquireError {
         /// The longest that was allowed.
         wait_max: Span,
     },
-    /// As many wait for this key as allowed by [`crate::Acquire::behind`].
+    /// As many wait for this key, or for the bucket that it shares without room of its own, as allowed by
+    /// [`crate::Acquire::behind`].
     QueueFull {
         /// The most that may wait.
         waiters_max: u32,
@@ -74,6 +76,7 @@ impl AcquireError {
             Unbooked::Full(wait) => AcquireError::BucketFull { wait },
             Unbooked::NoQueue(algorithm) => AcquireError::NoQueue { algorithm },
             Unbooked::Crowded(wait) => AcquireError::Crowded { wait },
+            Unbooked::Overflows => AcquireError::Crowded { wait: CLOCK_ERROR_MAX },
         }
     }
 

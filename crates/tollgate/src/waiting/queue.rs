@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use tollgate_core::{Demand, Mark};
+use tollgate_core::{Cost, Demand, Mark};
 
 /// Names one waiter; rises along the queue.
 pub(crate) type Ticket = u64;
@@ -24,6 +24,8 @@ pub(crate) struct Queue<W> {
     passed: u64,
     /// How far the cancelled entries in the queue will move those behind them.
     pending: u64,
+    /// The first of those at the tail who booked one after the other, on one meter: see [`Queue::is_of_tail`].
+    tail_since: Ticket,
 }
 
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub(crate) struct Standing<'q, W> {
 
 impl<W> Default for Queue<W> {
     fn default() -> Self {
-        Self { entries: VecDeque::new(), live: 0, passed: 0, pending: 0 }
+        Self { entries: VecDeque::new(), live: 0, passed: 0, pending: 0, tail_since: 0 }
     }
 }
 
@@ -63,8 +65,12 @@ impl<W> Queue<W> {
         self.live == 0
     }
 
-    /// Someone who may leave when the meter is at `departure` joins at the tail. Tickets rise.
-    pub(crate) fn push(&mut self, ticket: Ticket, departure: Mark, demand: Demand, waiter: W) {
+    /// Someone who may leave when the meter is at `departure` joins at the tail. Tickets rise. `follows` says that it booked on
+    /// the meter of the last one, right behind it.
+    pub(crate) fn push(&mut self, ticket: Ticket, departure: Mark, demand: Demand, follows: bool, waiter: W) {
+        if !follows || self.is_empty() {
+            self.tail_since = ticket;
+        }
         let departure = departure.word().wrapping_add(self.passed).wrapping_add(self.pending);
         self.entries.push_back(Entry { ticket, departure, demand, waiter: Some(waiter) });
         self.live += 1;
@@ -88,10 +94,23 @@ impl<W> Queue<W> {
         entry.waiter
     }
 
-    /// A waiter gives up, and those behind it move forward by its cost; `None` if it is not here.
-    pub(crate) fn cancel(&mut self, ticket: Ticket) -> Option<W> {
+    /// Whether all who wait behind this one booked right behind it, on its meter: only then can they move as one.
+    pub(crate) fn is_of_tail(&self, ticket: Ticket) -> bool {
+        ticket >= self.tail_since
+    }
+
+    /// Whether that is so of all who wait.
+    pub(crate) fn is_even(&self) -> bool {
+        self.entries.front().is_none_or(|head| self.is_of_tail(head.ticket))
+    }
+
+    /// A waiter gives up, and those behind it move forward by its cost, if they may; `None` if it is not here.
+    pub(crate) fn cancel(&mut self, ticket: Ticket, may_move: bool) -> Option<W> {
         let at = self.position(ticket)?;
         let entry = &mut self.entries[at];
+        if !may_move {
+            entry.demand.cost = Cost::micros(0);
+        }
         let (waiter, cost) = (entry.waiter.take()?, entry.demand.cost.as_micros());
         self.live -= 1;
         self.pending = self.pending.wrapping_add(cost);
@@ -107,6 +126,15 @@ impl<W> Queue<W> {
     /// Everybody moves back by so many micro-tokens: they ran over before the head could take them.
     pub(crate) fn delay(&mut self, micros: u64) {
         self.passed = self.passed.wrapping_sub(micros);
+    }
+
+    /// Each moves back by micro-tokens of its own: they are not all on one meter.
+    pub(crate) fn delay_each(&mut self, micros: impl Fn(&W) -> u64) {
+        for entry in &mut self.entries {
+            if let Some(waiter) = &entry.waiter {
+                entry.departure = entry.departure.wrapping_add(micros(waiter));
+            }
+        }
     }
 
     /// What all who wait have booked, in micro-tokens.

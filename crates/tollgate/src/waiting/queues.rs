@@ -10,16 +10,16 @@ use std::hash::BuildHasherDefault;
 use std::sync::PoisonError;
 use std::task::Waker;
 
-use tollgate_core::{Span, Tokens};
+use tollgate_core::{Demand, Mark, Span};
 
 use super::bucket_key::{Bucket, Spread};
 use super::error::AcquireError;
+use super::giving::give_back;
 use super::place::{Place, Terms, Turn};
 use super::queue::{Queue, Ticket};
 use super::service::{Unnoticed, Waiter, Wakers, serve};
 use crate::identity::BucketId;
 use crate::memory::LimitId;
-use crate::memory::adjust::Adjusted;
 use crate::memory::booking::{Booked, Unbooked};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::mutant;
@@ -39,9 +39,12 @@ pub(crate) struct Queues {
     waiters: AtomicU64,
 }
 
+/// Who waits for which bucket.
+pub(super) type Waiting = HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<Spread>>;
+
 #[derive(Debug, Default)]
-struct Shard {
-    queues: HashMap<Bucket, Queue<Waiter>, BuildHasherDefault<Spread>>,
+pub(super) struct Shard {
+    pub(super) queues: Waiting,
     /// An [`crate::Acquire`] that is leaked leaks its line here, too.
     unnoticed: Unnoticed,
     last_ticket: Ticket,
@@ -53,7 +56,8 @@ impl Queues {
         Queues { shards, waiters: AtomicU64::new(0) }
     }
 
-    /// Books the ask and joins its bucket's queue, unless the bucket pays at once or the terms cannot be met.
+    /// Books the ask and joins its bucket's queue, unless the bucket pays at once or the terms cannot be met. Those who find no room
+    /// join the queue of the overflow bucket that stands for theirs.
     ///
     /// The time is asked for with the lock held, here and below, so that it does not run back along a queue.
     pub(crate) fn join<'c, M: MeterSource>(
@@ -61,19 +65,34 @@ impl Queues {
         store: &Store<M>,
         ask: &Ask,
         terms: Terms,
-        now: impl FnOnce() -> When<'c>,
+        now: impl Fn() -> When<'c>,
         waker: &Waker,
     ) -> Result<Turn, AcquireError> {
+        if let Some(turn) = self.join_if_room(store, ask, terms, &now, waker)? {
+            return Ok(turn);
+        }
+        let ask = Ask { id: BucketId::overflow_of(ask.limit), ..*ask };
+        let turn = self.join_if_room(store, &ask, terms, &now, waker)?;
+        turn.ok_or_else(|| AcquireError::of(Unbooked::Overflows, &ask, terms.wait_max))
+    }
+
+    /// [`Queues::join`], of the queue of this very bucket; `None` if it finds no room.
+    fn join_if_room<'c, M: MeterSource>(
+        &self,
+        store: &Store<M>,
+        ask: &Ask,
+        terms: Terms,
+        now: impl Fn() -> When<'c>,
+        waker: &Waker,
+    ) -> Result<Option<Turn>, AcquireError> {
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         let when = now();
         let Shard { queues, unnoticed, last_ticket } = &mut *shard;
-        let queue = queues.entry(Bucket(ask.id)).or_default();
+        let queue = begin(queues, store, ask.id);
         self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));
         *last_ticket += 1;
         let turn = self.enter(store, ask, terms, when, queue, *last_ticket, waker);
-        if queue.is_empty() {
-            queues.remove(&Bucket(ask.id));
-        }
+        end_if_empty(queues, store, ask.id);
         wakers.wake_without(shard);
         turn
     }
@@ -88,7 +107,7 @@ impl Queues {
         queue: &mut Queue<Waiter>,
         ticket: Ticket,
         waker: &Waker,
-    ) -> Result<Turn, AcquireError> {
+    ) -> Result<Option<Turn>, AcquireError> {
         let (now, Terms { wait_max, waiters_max }) = (when.moment(), terms);
         let crowd = if queue.len() >= waiters_max as usize {
             Some(AcquireError::QueueFull { waiters_max })
@@ -100,22 +119,27 @@ impl Queues {
         };
         // Who may not wait may still be lucky: there may be tokens by now.
         let booked = store.book(ask, when, crowd.map_or(wait_max, |_| Span::ZERO));
-        let (Ok(Booked { departure, wait }), None) = (booked, crowd) else {
+        let (Ok(Booked { departure, wait, is_queue }), None) = (booked, crowd) else {
             self.note_left(u64::from(crowd.is_none()));
             return match (booked, crowd) {
-                (Ok(_), _) => Ok(Turn::Left(Span::ZERO)),
+                (Ok(_), _) => Ok(Some(Turn::Left(Span::ZERO))),
+                (Err(Unbooked::Overflows), _) => Ok(None),
                 (Err(Unbooked::TooLong(_)), Some(crowd)) => Err(crowd),
                 (Err(unbooked), _) => Err(AcquireError::of(unbooked, ask, wait_max)),
             };
         };
         if wait == Span::ZERO && queue.is_empty() {
             self.note_left(1);
-            return Ok(Turn::Left(Span::ZERO));
+            return Ok(Some(Turn::Left(Span::ZERO)));
         }
-        let waiter = Waiter { limit: ask.limit, is_patient: wait_max == Span::MAX, waker: waker.clone() };
-        let timer = queue.is_empty().then_some(wait);
-        queue.push(ticket, departure, ask.demand, waiter);
-        Ok(Turn::Waits(Place { ticket, since: now, wait_max }, timer))
+        let place = Place { ticket, since: now, wait_max, is_overflow: ask.id.is_overflow() };
+        let timer = if queue.is_empty() { Some(wait) } else { place.patience_left(now) };
+        let follows = queue.last().is_some_and(|(last, demand, last_departure)| {
+            last.limit == ask.limit && (!is_queue || end_in_leaky(last_departure, demand) == departure)
+        });
+        let waiter = Waiter { limit: ask.limit, waker: waker.clone() };
+        queue.push(ticket, departure, ask.demand, follows, waiter);
+        Ok(Some(Turn::Waits(place, timer)))
     }
 
     /// Whether the turn of someone who waits has come. To be asked when it is woken, and when its time is up.
@@ -127,8 +151,9 @@ impl Queues {
         now: impl FnOnce() -> When<'c>,
         waker: &Waker,
     ) -> Result<Turn, AcquireError> {
+        let ask = &place.ask(ask);
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
-        let (when, bucket) = (now(), Bucket(ask.id));
+        let when = now();
         let now = when.moment();
         let waited = now.since(place.since);
         if shard.unnoticed.remove(&place.ticket).is_some() {
@@ -141,7 +166,7 @@ impl Queues {
             return Err(AcquireError::Never { cost: ask.demand.cost });
         }
         let Shard { queues, unnoticed, .. } = &mut *shard;
-        let Some(queue) = queues.get_mut(&bucket) else { return Ok(Turn::Left(waited)) };
+        let Some(queue) = queues.get_mut(&Bucket(ask.id)) else { return Ok(Turn::Left(waited)) };
         wakers.leave_out(place.ticket);
         self.note_left(serve(queue, store, ask.id, when, unnoticed, &mut wakers));
         let turn = match queue.find(place.ticket) {
@@ -157,17 +182,17 @@ impl Queues {
                     if !mine.waiter.waker.will_wake(waker) {
                         wakers.drop_later(std::mem::replace(&mut mine.waiter.waker, waker.clone()));
                     }
-                    let timer = if mine.is_head { Some(to_go.min(patience)) } else { None };
-                    Ok(Turn::Waits(place, timer.or((to_go > patience).then_some(patience))))
+                    // Whoever is not first has a timer only for its patience: those before it may never look again.
+                    let timer =
+                        if mine.is_head { Some(to_go.min(patience)) } else { place.patience_left(now) };
+                    Ok(Turn::Waits(place, timer))
                 }
             }
         };
         if turn.is_err() {
             self.give_up(queue, store, ask, place.ticket, when, &mut wakers);
         }
-        if queue.is_empty() {
-            queues.remove(&bucket);
-        }
+        end_if_empty(queues, store, ask.id);
         wakers.wake_without(shard);
         turn
     }
@@ -180,6 +205,7 @@ impl Queues {
         place: Place,
         now: impl FnOnce() -> When<'c>,
     ) {
+        let ask = &place.ask(ask);
         let (mut wakers, mut shard) = (Wakers::default(), self.shard(ask.id));
         self.withdraw(&mut shard, store, ask, place, now(), &mut wakers);
         wakers.wake_without(shard);
@@ -196,25 +222,23 @@ impl Queues {
         when: When<'_>,
         wakers: &mut Wakers,
     ) {
-        let (Shard { queues, unnoticed, .. }, bucket) = (shard, Bucket(ask.id));
-        let queue = queues.entry(bucket).or_default();
+        let Shard { queues, unnoticed, .. } = shard;
+        let queue = begin(queues, store, ask.id);
         wakers.leave_out(place.ticket);
         self.note_left(serve(queue, store, ask.id, when, unnoticed, wakers));
         match unnoticed.remove(&place.ticket) {
-            // All who are in the queue are behind it.
             Some(departure) if !mutant::is("no give back") => {
-                queue.forward(store.give_back_booked(ask, departure, when).given().as_micros());
+                give_back(queue, store, ask, departure, when);
                 wakers.wake_head(queue);
             }
             Some(_) => {}
             None => self.give_up(queue, store, ask, place.ticket, when, wakers),
         }
-        if queue.is_empty() {
-            queues.remove(&bucket);
-        }
+        end_if_empty(queues, store, ask.id);
     }
 
-    /// Someone leaves the queue before its time has come, and everything is given back.
+    /// Someone leaves the queue before its time has come, and everything is given back: unless others who do not wait here, or by
+    /// another meter, count on what it booked. Then nobody moves.
     fn give_up<M: MeterSource>(
         &self,
         queue: &mut Queue<Waiter>,
@@ -225,27 +249,19 @@ impl Queues {
         wakers: &mut Wakers,
     ) {
         let was_head = queue.head().is_some_and(|head| head.ticket == ticket);
-        let Some(waiter) = queue.cancel(ticket) else { return };
+        let Some((_, demand, departure)) = queue.last() else { return };
+        if queue.find(ticket).is_none() {
+            return;
+        }
+        let may_move = !mutant::is("no give back")
+            && queue.is_of_tail(ticket)
+            && store.give_booking(ask, end_in_leaky(departure, demand), when);
+        let Some(waiter) = queue.cancel(ticket, may_move) else { return };
         self.note_left(1);
         wakers.drop_later(waiter.waker);
-        if !mutant::is("no give back") {
-            store.give(ask, Tokens::from(ask.demand.cost), when);
-        }
         if was_head && !mutant::is("no wake on cancel") {
             wakers.wake_head(queue);
         }
-    }
-
-    /// Gives a bucket tokens by other means, with nobody joining or leaving meanwhile: all who wait for it move forward by what
-    /// it was given. `change` is told how much they have booked.
-    pub(crate) fn while_giving(&self, id: BucketId, change: impl FnOnce(Tokens) -> Adjusted) -> Adjusted {
-        let (mut wakers, mut shard) = (Wakers::default(), self.shard(id));
-        let Some(queue) = shard.queues.get_mut(&Bucket(id)) else { return change(Tokens::ZERO) };
-        let adjusted = change(Tokens::from_micros(queue.booked()));
-        queue.forward(adjusted.given().as_micros());
-        wakers.wake_head(queue);
-        wakers.wake_without(shard);
-        adjusted
     }
 
     /// A limit was changed: whoever set a timer by the old one must set it anew, and whoever asked for more than the burst is now
@@ -271,9 +287,34 @@ impl Queues {
         }
     }
 
-    fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
+    pub(super) fn shard(&self, id: BucketId) -> MutexGuard<'_, Shard> {
         lock(&self.shards[(id.fingerprint >> 8) as usize % SHARDS])
     }
+}
+
+/// The queue of a bucket, which begins if there is none. To be followed by [`end_if_empty`].
+fn begin<'q, M: MeterSource>(
+    queues: &'q mut Waiting,
+    store: &Store<M>,
+    id: BucketId,
+) -> &'q mut Queue<Waiter> {
+    queues.entry(Bucket(id)).or_insert_with(|| {
+        store.awaited.begin(id);
+        Queue::default()
+    })
+}
+
+/// The queue of a bucket ends if nobody waits there any more.
+fn end_if_empty<M: MeterSource>(queues: &mut Waiting, store: &Store<M>, id: BucketId) {
+    if queues.get(&Bucket(id)).is_some_and(Queue::is_empty) {
+        queues.remove(&Bucket(id));
+        store.awaited.end(id);
+    }
+}
+
+/// Where a leaky bucket stood when the one with this departure had booked.
+pub(super) fn end_in_leaky(departure: Mark, demand: Demand) -> Mark {
+    Mark::from_word(departure.word().wrapping_add(demand.cost.as_micros()))
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {

@@ -8,7 +8,7 @@ use std::hash::BuildHasherDefault;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-use tollgate_core::{Mark, Span};
+use tollgate_core::{Mark, Meter, Moment, Span};
 
 use super::bucket_key::Spread;
 use super::queue::{Queue, Ticket};
@@ -34,8 +34,6 @@ pub const LATENESS_MAX: Span = Span::from_millis(10);
 pub(crate) struct Waiter {
     /// The limit that its mark belongs to.
     pub(crate) limit: LimitId,
-    /// Whether it waits as long as it takes.
-    pub(crate) is_patient: bool,
     pub(crate) waker: Waker,
 }
 
@@ -69,8 +67,12 @@ pub(crate) fn serve<M: MeterSource>(
         left += 1;
         let spilt = meter.spilt(departure, demand, now - LATENESS_MAX);
         if spilt > 0 {
-            delay(queue, store, (Ask { id, limit, demand }, departure), spilt, when);
-            wakers.wake_those(queue, |waiter| !waiter.is_patient);
+            if queue.is_of_tail(ticket) {
+                queue.delay(spilt);
+            } else {
+                delay_each(queue, store, &meter, spilt, now);
+            }
+            drain(queue, store, (Ask { id, limit, demand }, departure), spilt, when);
         }
     }
     if left > 0 && !mutant::is("no wake on leaving") {
@@ -79,16 +81,30 @@ pub(crate) fn serve<M: MeterSource>(
     left
 }
 
-/// Moves everybody back, and the bucket with them: nobody who comes later may leave before the last of them. If nobody is
-/// left, the bucket is moved with the one that just left: what that took came out of a full bucket.
-fn delay<M: MeterSource>(
+/// Moves everybody back by the time in which `meter` mints so much: they do not all wait by one meter.
+#[cold]
+fn delay_each<M: MeterSource>(
     queue: &mut Queue<Waiter>,
+    store: &Store<M>,
+    meter: &Meter,
+    spilt: u64,
+    now: Moment,
+) {
+    queue.delay_each(|waiter| {
+        let own = store.meters.ruler(waiter.limit).meter();
+        own.map_or(spilt, |own| own.minted_while(meter, spilt, now))
+    });
+}
+
+/// Moves the bucket back with those who were: nobody who comes later may leave before the last of them. If nobody is left, the
+/// bucket is moved with the one that just left: what that took came out of a full bucket.
+fn drain<M: MeterSource>(
+    queue: &Queue<Waiter>,
     store: &Store<M>,
     (left, departure): (Ask, Mark),
     spilt: u64,
     when: When<'_>,
 ) {
-    queue.delay(spilt);
     let last =
         queue.last().map(|(last, demand, departure)| (Ask { limit: last.limit, demand, ..left }, departure));
     let (ask, departure) =
@@ -126,7 +142,7 @@ impl Wakers {
         }
     }
 
-    /// Some have to see whether they still want to wait, and may.
+    /// Some have to set their timers anew, and to see whether they may still wait.
     pub(crate) fn wake_those(&mut self, queue: &Queue<Waiter>, which: impl Fn(&Waiter) -> bool) {
         let waiters = queue.iter().filter(|waiter| which(waiter));
         self.called.extend(waiters.map(|waiter| waiter.waker.clone()));

@@ -137,3 +137,18 @@ fn what_a_reservation_gives_back_goes_to_those_who_wait() {
         world.assert_left(&[(1, millis(0)), (2, millis(400))]);
     });
 }
+
+#[test]
+fn an_overrun_is_charged_beside_what_those_who_wait_have_booked() {
+    paused(async || {
+        let world = World::new(per_second(1, 10));
+        let reservation =
+            world.limiter.default_rule().reserve(KEY, Cost::tokens(10), millis(60_000)).unwrap();
+        let mut waiting: Vec<_> = (0..10).map(|_| world.acquire(1)).collect();
+        assert!(waiting.iter_mut().all(|acquire| poll_once(acquire).is_pending()));
+        let settled = reservation.commit(Cost::tokens(25)).unwrap();
+        assert_eq!((settled.charged.whole(), settled.forgiven.whole()), (10, 5), "a burst of debt");
+        let wait = world.limiter.check(KEY).retry_after().unwrap();
+        assert_eq!(wait.as_secs(), 21, "ten are booked and ten owed");
+    });
+}

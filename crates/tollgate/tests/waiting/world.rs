@@ -53,7 +53,11 @@ impl World {
     }
 
     pub(crate) fn with(builder: LimiterBuilder, limit: impl Into<Algorithm>) -> World {
-        let limiter = builder.clock(Clock::tokio()).build(limit).unwrap();
+        World::of(builder.clock(Clock::tokio()).build(limit).unwrap())
+    }
+
+    /// A world around a limiter with a clock of its own.
+    pub(crate) fn of(limiter: Limiter) -> World {
         World { start: limiter.now(), limiter, log: Arc::default() }
     }
 

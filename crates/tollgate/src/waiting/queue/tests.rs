@@ -45,13 +45,13 @@ struct Both {
 impl Both {
     fn push(&mut self, cost: u64) {
         let (ticket, mark) = self.naive.push(cost);
-        self.queue.push(ticket, mark, Demand::of(Cost::micros(cost)), ticket);
+        self.queue.push(ticket, mark, Demand::of(Cost::micros(cost)), true, ticket);
     }
 
     fn cancel(&mut self, at: usize) {
         let ticket = self.naive.cancel(at);
-        assert_eq!(self.queue.cancel(ticket), Some(ticket));
-        assert_eq!(self.queue.cancel(ticket), None, "nobody gives up twice");
+        assert_eq!(self.queue.cancel(ticket, true), Some(ticket));
+        assert_eq!(self.queue.cancel(ticket, true), None, "nobody gives up twice");
     }
 
     fn pop(&mut self) {
