@@ -38,7 +38,7 @@ impl Load {
             }
             Ok(senders)
         });
-        connected.map(|senders| Self { senders }).map_err(failed)
+        connected.map(|senders| Self { senders }).map_err(|error| failed(&error))
     }
 
     /// Sends so many requests over each connection; how many were admitted. Every other response than 200 and 429 is a failure.
@@ -55,7 +55,7 @@ impl Load {
             }
             Ok((senders, admitted))
         });
-        let (senders, admitted) = sent.map_err(failed)?;
+        let (senders, admitted) = sent.map_err(|error| failed(&error))?;
         self.senders = senders;
         Ok(admitted)
     }
@@ -87,6 +87,6 @@ async fn send_all(mut sender: SendRequest<Body>, requests: u32) -> Result<(SendR
     Ok((sender, admitted))
 }
 
-fn failed(error: Failure) -> Problem {
+fn failed(error: &Failure) -> Problem {
     Problem::failed(format!("the load generator stopped: {error}"))
 }
