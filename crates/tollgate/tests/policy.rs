@@ -1,4 +1,6 @@
 //! A limiter with a policy: what each documented rule shape does to requests, and what a swap leaves alone.
+#![cfg(feature = "policy")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 #[path = "policy/answering.rs"]
 mod answering;

@@ -33,7 +33,7 @@ fn a_request_through_a_policy_allocates_nothing() {
             assert!(decision.is_admitted());
             let mut bytes = 0;
             limiter.answer(&decision, |answer| {
-                answer.each_header(|name, value| bytes += name.len() + value.len())
+                answer.each_header(|name, value| bytes += name.len() + value.len());
             });
             assert!(bytes > 0);
             limiter.settle(&decision, 200, |_| None);

@@ -110,5 +110,5 @@ fn a_sliding_window_tells_when_it_is_full_again_and_not_its_length() {
     world.pass(50_000);
     let decision = world.limiter.peek(&from_address(1));
     let standing = world.limiter.standings(&decision).next().unwrap();
-    assert_eq!(standing.full_in().map(|time| time.as_nanos()), Some(10_000_000_000));
+    assert_eq!(standing.full_in().map(tollgate::Span::as_nanos), Some(10_000_000_000));
 }

@@ -48,7 +48,7 @@ rules:
     let world = World::of(policy);
     let left = |world: &World| {
         let decision = world.limiter.peek(&from_address(1));
-        world.limiter.balances(&decision).next().map(|held| held.whole())
+        world.limiter.balances(&decision).next().map(tollgate::Tokens::whole)
     };
     let estimate = vec![("X-Estimate".to_owned(), "300".to_owned())];
     let facts = Facts { headers: &estimate, ..from_address(1) };

@@ -79,7 +79,7 @@ rules:
     assert_eq!(violated(&denied), ["user"]);
     let held = |facts: &Facts<'_>| {
         let decision = world.limiter.peek(facts);
-        world.limiter.balances(&decision).map(|held| held.as_micros()).collect::<Vec<_>>()
+        world.limiter.balances(&decision).map(tollgate::Tokens::as_micros).collect::<Vec<_>>()
     };
     assert_eq!(held(&ann), [0, 2_000_000], "97 denials took nothing from the global bucket");
     assert_eq!(world.admitted(2, &bob), 2);
@@ -104,7 +104,8 @@ fn a_flood_from_one_prefix_or_of_one_make_meets_one_bucket() {
     let world =
         World::of("{name: network, scope: network, limit_keys: ['ip:prefix/16,48'], rate: 1/s, burst: 100}");
     let flood = (0..10_000_u32).filter(|n| {
-        let address = [10, 0, (n >> 8) as u8, *n as u8];
+        let [_, _, third, fourth] = n.to_be_bytes();
+        let address = [10, 0, third, fourth];
         world.check(&Facts { address: Some(address.into()), ..Facts::new("GET", "/") }).is_admitted()
     });
     assert_eq!(flood.count(), 100);
