@@ -4,13 +4,18 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
+use tollgate::policy::HeaderProfiles;
 use tollgate::{Answering, Decision, PolicyLimiter};
 
 use crate::body::ResponseBody;
 use crate::fields::Fields;
 
-/// What an admitted client is told.
+/// What an admitted client is told; nothing if the policy has no header profile.
 pub(crate) fn fields(limiter: &PolicyLimiter, decision: &Decision) -> Fields {
+    let HeaderProfiles { draft, legacy, x } = decision.policy().answers.headers;
+    if !(draft || legacy || x) {
+        return Fields::default();
+    }
     limiter.answer(decision, |answering| fields_of(&answering))
 }
 

@@ -3,13 +3,26 @@
 use http::{HeaderMap, HeaderValue};
 use tollgate::policy::Headers;
 
+/// Up to so many names it is cheaper to look at each than to parse and hash the one that is looked for, which is mostly absent.
+const NAMES_SCANNED_MAX: usize = 16;
+
 /// A view of a request's header fields. Copies nothing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HeaderFields<'a>(pub(crate) &'a HeaderMap);
 
+impl<'a> HeaderFields<'a> {
+    /// The values of the field, in order.
+    fn values(self, name: &str) -> impl Iterator<Item = &'a HeaderValue> {
+        let is_absent = self.0.keys_len() <= NAMES_SCANNED_MAX
+            && !self.0.keys().any(|known| known.as_str().eq_ignore_ascii_case(name));
+        let values = if is_absent { None } else { Some(self.0.get_all(name)) };
+        values.into_iter().flatten()
+    }
+}
+
 impl Headers for HeaderFields<'_> {
     fn get(&self, name: &str) -> Option<&str> {
-        let mut values = self.0.get_all(name).iter();
+        let mut values = self.values(name);
         let only = values.next()?;
         if values.next().is_some() {
             return None;
@@ -23,11 +36,11 @@ impl Headers for HeaderFields<'_> {
     }
 
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
-        self.0.get_all(name).iter().filter_map(text).for_each(visit);
+        self.values(name).filter_map(text).for_each(visit);
     }
 
     fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
-        self.0.get_all(name).iter().map(HeaderValue::as_bytes).for_each(visit);
+        self.values(name).map(HeaderValue::as_bytes).for_each(visit);
     }
 }
 
@@ -57,6 +70,19 @@ mod tests {
         assert_eq!(fields.get("cookie"), None);
         assert_eq!(fields.get("x-raw"), None, "bytes that are no text");
         assert_eq!(fields.get("no such field, nor a name"), None);
+    }
+
+    #[test]
+    fn a_field_is_found_in_any_case_among_few_and_among_many() {
+        let mut map = map();
+        for _ in 0..2 {
+            let fields = HeaderFields(&map);
+            assert_eq!((fields.get("X-API-Key"), fields.get("x-api-ke")), (Some("k1"), None));
+            for number in 0..NAMES_SCANNED_MAX {
+                let name = http::HeaderName::from_bytes(format!("x-{number}").as_bytes()).unwrap();
+                map.append(name, HeaderValue::from_static("v"));
+            }
+        }
     }
 
     #[test]
