@@ -2,28 +2,27 @@
 //!
 //! Promises that nothing is lost: what does not fit goes to the heap, which is the one way in which a request can allocate.
 
+use arrayvec::ArrayVec;
+
 /// Up to `N` items in place, more on the heap.
 #[derive(Debug)]
 pub(crate) struct Few<T, const N: usize> {
-    inline: [T; N],
-    len: usize,
+    inline: ArrayVec<T, N>,
     spilled: Vec<T>,
 }
 
 impl<T: Copy, const N: usize> Few<T, N> {
-    /// An empty list; `filler` is never seen.
-    pub(crate) fn new(filler: T) -> Few<T, N> {
-        Few { inline: [filler; N], len: 0, spilled: Vec::new() }
+    /// An empty list.
+    pub(crate) fn new() -> Few<T, N> {
+        Few { inline: ArrayVec::new(), spilled: Vec::new() }
     }
 
     /// Adds an item at the end.
     pub(crate) fn push(&mut self, item: T) {
-        if let Some(slot) = self.inline.get_mut(self.len).filter(|_| self.spilled.is_empty()) {
-            *slot = item;
-            self.len += 1;
-            return;
-        }
         if self.spilled.is_empty() {
+            if self.inline.try_push(item).is_ok() {
+                return;
+            }
             self.spilled.extend_from_slice(&self.inline);
         }
         self.spilled.push(item);
@@ -31,11 +30,7 @@ impl<T: Copy, const N: usize> Few<T, N> {
 
     /// All items in order, to be changed.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [T] {
-        if self.spilled.is_empty() {
-            self.inline.get_mut(..self.len).unwrap_or_default()
-        } else {
-            &mut self.spilled
-        }
+        if self.spilled.is_empty() { &mut self.inline } else { &mut self.spilled }
     }
 }
 
@@ -46,7 +41,7 @@ mod tests {
     #[test]
     fn a_long_list_keeps_every_item_in_order() {
         for len in [0, 1, 3, 4, 5, 100] {
-            let mut few: Few<usize, 4> = Few::new(0);
+            let mut few: Few<usize, 4> = Few::new();
             for item in 0..len {
                 few.push(item);
             }

@@ -68,7 +68,7 @@ impl Index {
 
     /// The positions of all conditions that could hold, ascending, each once.
     pub(crate) fn candidates(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
-        let mut found = Candidates::new(0);
+        let mut found = Candidates::new();
         let mut note = |entry: &Entry| {
             if entry.methods.meets(request.method) {
                 found.push(entry.position);

@@ -10,6 +10,7 @@
 
 use std::net::IpAddr;
 
+use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 
 use crate::request::Request;
@@ -31,31 +32,30 @@ const OF_MANY_PARTS: u8 = 2;
 /// The key of one request under one rule.
 #[derive(Debug)]
 pub(crate) struct Key {
-    bytes: [u8; KEY_BYTES_MAX],
-    len: usize,
+    bytes: ArrayVec<u8, KEY_BYTES_MAX>,
 }
 
 impl Key {
     /// Room for a key.
     pub(crate) fn new() -> Key {
-        Key { bytes: [0; KEY_BYTES_MAX], len: 0 }
+        Key { bytes: ArrayVec::new() }
     }
 
     /// Builds the request's key under `rule`; if a part is missing, it is the rule's anonymous key, which no request that
     /// lacks nothing has.
     pub(crate) fn build(&mut self, rule: &Rule, request: &Request<'_>) -> &[u8] {
         if self.write_parts(rule, request).is_none() {
-            self.bytes[0] = ANONYMOUS;
-            self.len = 1;
+            self.bytes.clear();
+            self.bytes.push(ANONYMOUS);
         }
-        self.bytes.get(..self.len).unwrap_or_default()
+        &self.bytes
     }
 
     fn write_parts(&mut self, rule: &Rule, request: &Request<'_>) -> Option<()> {
         let mut scratch = Scratch::default();
         let count = rule.keys.len();
-        self.bytes[0] = if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS };
-        self.len = 1;
+        self.bytes.clear();
+        self.bytes.push(if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS });
         let part_bytes_max = ((KEY_BYTES_MAX - 1) / count.max(1)).saturating_sub(PART_HEAD_BYTES);
         let mut all = (count > PARTS_MAX).then(Sha256::new);
         for source in &rule.keys {
@@ -84,12 +84,8 @@ impl Key {
 
     /// There is room by construction: every part has its share, and a part that needs more is hashed.
     fn append(&mut self, bytes: &[u8]) {
-        let end = self.len + bytes.len();
-        debug_assert!(end <= KEY_BYTES_MAX, "{end} bytes");
-        if let Some(room) = self.bytes.get_mut(self.len..end) {
-            room.copy_from_slice(bytes);
-            self.len = end;
-        }
+        let fits = self.bytes.try_extend_from_slice(bytes).is_ok();
+        debug_assert!(fits, "{} bytes and {}", self.bytes.len(), bytes.len());
     }
 }
 

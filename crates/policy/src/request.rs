@@ -60,7 +60,7 @@ impl<'r> Request<'r> {
 
 /// An absolute target names the host, whatever the `Host` field says (RFC 9112, 3.2.2): naming two gets nobody past a rule.
 fn named_host<'h>(facts: &Facts<'h>) -> &'h str {
-    let authority = split_absolute(facts.target).map_or("", |(authority, _)| authority);
+    let Some((authority, _)) = split_absolute(facts.target) else { return facts.host };
     match authority.rsplit('@').next() {
         Some(host) if !host.is_empty() => host,
         _ => facts.host,
@@ -69,6 +69,10 @@ fn named_host<'h>(facts: &Facts<'h>) -> &'h str {
 
 /// `Example.COM.:8080` and `example.com` are one host.
 fn normal_host<'h>(host: &'h str, room: &'h mut Option<[u8; HOST_BYTES_MAX]>) -> Option<&'h str> {
+    let is_usual = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    if host.bytes().all(is_usual) && !host.ends_with('.') && host.len() <= HOST_BYTES_MAX {
+        return Some(host).filter(|host| !host.is_empty());
+    }
     let host = without_port(host.trim_ascii());
     let host = host.strip_suffix('.').unwrap_or(host);
     if host.is_empty() || host.len() > HOST_BYTES_MAX {

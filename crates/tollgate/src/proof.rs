@@ -103,7 +103,7 @@ impl World {
 
     /// Fills a bucket, whatever was taken from it.
     pub fn reset(&self, letter: Letter, tick: u64) {
-        self.store.reset(&ask(letter), Tokens::ZERO, When::Given(at(tick)));
+        self.store.reset(&ask(letter), Tokens::ZERO, None, When::Given(at(tick)));
     }
 
     /// Enters what was paid as a reservation of this number.

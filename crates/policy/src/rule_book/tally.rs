@@ -1,5 +1,6 @@
 //! What the rules considered so far come to.
 
+use arrayvec::ArrayVec;
 use tollgate_core::CHARGES_MAX;
 
 use crate::Ruling;
@@ -17,7 +18,7 @@ pub(crate) struct Tally {
     pub(crate) blocked: Option<usize>,
     pub(crate) allowed: Option<usize>,
     pub(crate) key_missing: Option<usize>,
-    hits: [(usize, bool); CHARGES_MAX + SHADOW_HITS_MAX],
+    hits: ArrayVec<(usize, bool), { CHARGES_MAX + SHADOW_HITS_MAX }>,
     enforced: usize,
     shadows: usize,
     has_too_many: bool,
@@ -40,11 +41,11 @@ impl Tally {
             blocked: None,
             allowed: None,
             key_missing: None,
-            hits: [(0, false); CHARGES_MAX + SHADOW_HITS_MAX],
+            hits: ArrayVec::new(),
             enforced: 0,
             shadows: 0,
             has_too_many: false,
-            groups: Few::new(TakenGroup { group: 0, first: 0, enforcing: None }),
+            groups: Few::new(),
         }
     }
 
@@ -78,15 +79,12 @@ impl Tally {
             return;
         }
         *count += 1;
-        let at = self.enforced + self.shadows - 1;
-        if let Some(slot) = self.hits.get_mut(at) {
-            *slot = (rule, is_enforced);
-        }
+        self.hits.push((rule, is_enforced));
     }
 
     /// The rules to be charged and whether they enforce, in the order in which they were considered.
     pub(crate) fn hits(&self) -> impl Iterator<Item = (usize, bool)> {
-        self.hits.iter().copied().take(self.enforced + self.shadows)
+        self.hits.iter().copied()
     }
 
     /// What becomes of the request.

@@ -3,12 +3,13 @@
 //! Whatever is written, it holds printable ASCII alone: any other character becomes a question mark, so no value can end its
 //! field early.
 
-use std::fmt;
-
 use crate::NAME_BYTES_MAX;
 
 /// What fits without the heap: any one rule's name, every character of it escaped, with its figures.
 const STACK_BYTES: usize = 320;
+
+/// Digits of the largest number.
+const DIGITS_MAX: usize = 20;
 
 /// A value that is being written.
 pub(super) struct Line {
@@ -63,10 +64,19 @@ impl Line {
         self
     }
 
+    /// A number in decimal. By hand, since it is on every answer: `fmt` takes as long as the rest of a field.
     pub(super) fn number(&mut self, number: u64) -> &mut Line {
-        // Writing to a line does not fail.
-        let _ = fmt::Write::write_fmt(self, format_args!("{number}"));
-        self
+        let (mut digits, mut at, mut rest) = ([b'0'; DIGITS_MAX], DIGITS_MAX, number);
+        loop {
+            at -= 1;
+            // Below ten.
+            digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.literal(std::str::from_utf8(&digits[at..]).unwrap_or_default())
     }
 
     pub(super) fn as_str(&self) -> &str {
@@ -95,13 +105,6 @@ impl Line {
     }
 }
 
-impl fmt::Write for Line {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.literal(text);
-        Ok(())
-    }
-}
-
 const fn is_printable(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
@@ -122,6 +125,13 @@ mod tests {
         assert_eq!(Line::new().text("  two words \n", 100).as_str(), "two words");
         assert_eq!(Line::new().text("two words", 4).as_str(), "two");
         assert_eq!(Line::new().text("größer\0", 100).as_str(), "gr??er?");
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_read() {
+        for number in [0, 1, 9, 10, 99, 100, 1_000_000, u64::MAX - 1, u64::MAX] {
+            assert_eq!(Line::new().number(number).as_str(), number.to_string());
+        }
     }
 
     #[test]
