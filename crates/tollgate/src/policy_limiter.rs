@@ -11,6 +11,7 @@ mod telling;
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -114,14 +115,17 @@ impl PolicyLimiter {
         if !decision.charges.is_empty() && decision.refused.is_none() {
             decision.verdict = Some(self.inner.limiter.peek_all(&decision.charges));
         }
+        // Nothing was charged, so there is nothing to settle.
+        decision.is_settled = AtomicBool::new(true);
         decision
     }
 
     /// Settles an admitted request by its response: gives back what rules refund for its status, and corrects estimates to what
     /// `actual` reads from the header field that a rule names. Without such a field, or with one that is no number, the estimate
-    /// stands.
+    /// stands. A second time it does nothing.
     pub fn settle<'h>(&self, decision: &Decision, status: u16, actual: impl Fn(&str) -> Option<&'h str>) {
-        if decision.verdict.is_none_or(|verdict| !verdict.is_admitted()) {
+        let was_charged = decision.verdict.is_some_and(|verdict| verdict.is_admitted());
+        if !was_charged || decision.is_settled.swap(true, Ordering::Relaxed) {
             return;
         }
         let rules = || decision.rules.iter().filter_map(|rule| decision.policy().rules.get(*rule));
@@ -217,7 +221,8 @@ impl PolicyLimiter {
             Ruling::Killed { switch } => Some(Refused::Killed { switch }),
             Ruling::TooManyRules => Some(Refused::TooManyRules),
         };
-        Decision { ruleset, verdict: None, refused, charges, rules, held: Held::Nothing }
+        let (held, is_settled) = (Held::Nothing, AtomicBool::new(false));
+        Decision { ruleset, verdict: None, refused, charges, rules, held, is_settled }
     }
 
     /// Charges what was gathered, in the way that its rules need.

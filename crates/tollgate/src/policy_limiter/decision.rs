@@ -1,6 +1,7 @@
 //! What a policy decides of one request, and what is needed to answer it and to settle it later.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::Guard as Loaded;
@@ -26,6 +27,8 @@ pub struct Decision {
     /// The rule of each charge.
     pub(super) rules: ArrayVec<usize, CHARGES_MAX>,
     pub(super) held: Held,
+    /// It was settled by its response: once is enough.
+    pub(super) is_settled: AtomicBool,
 }
 
 /// What must be given back or settled.

@@ -31,9 +31,24 @@ fn a_refund_is_for_the_statuses_that_the_rule_names() {
         world.limiter.settle(&decision, status, |_| None);
         assert_eq!(world.limiter.peek(&from_address(1)).is_admitted(), again, "after {status}");
     }
+    let looked = world.limiter.peek(&from_address(2));
+    assert_eq!(world.admitted(1, &from_address(2)), 1);
+    world.limiter.settle(&looked, 503, |_| None);
+    assert!(!world.limiter.peek(&from_address(2)).is_admitted(), "nor what only looked");
     let denied = world.check(&from_address(1));
     world.limiter.settle(&denied, 503, |_| None);
     assert!(!world.limiter.peek(&from_address(1)).is_admitted(), "what took nothing gets nothing back");
+}
+
+#[test]
+fn a_refund_is_given_once() {
+    let world = World::of("{name: a, scope: global, rate: 1/h, burst: 3, refund_on: [503]}");
+    let decision = world.check(&from_address(1));
+    assert_eq!(world.admitted(5, &from_address(2)), 2);
+    for _ in 0..3 {
+        world.limiter.settle(&decision, 503, |_| None);
+    }
+    assert_eq!(world.admitted(5, &from_address(2)), 1);
 }
 
 #[test]
