@@ -10,7 +10,7 @@ use clap::Args;
 use tollgate::policy::{Lint, Mistakes, Policy};
 use tollgate::{Limiter, PolicyError};
 
-use crate::format::Format;
+use crate::format::{Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
@@ -24,16 +24,8 @@ pub(crate) struct CheckFlags {
     /// Let what is likely not meant be bad, too
     #[arg(long)]
     deny_lints: bool,
-    /// The form of the result
-    #[arg(
-        short,
-        long,
-        value_enum,
-        default_value = "table",
-        hide_possible_values = true,
-        value_name = "table|json"
-    )]
-    output: Format,
+    #[command(flatten)]
+    format: FormatFlag,
 }
 
 /// Room for the buckets of a policy that nobody will put a request to.
@@ -73,7 +65,7 @@ pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem>
         }
     }
     is_good &= checked.iter().all(|file| file.is_good(flags.deny_lints));
-    let text = match flags.output {
+    let text = match flags.format.output {
         Format::Table => report::table(&checked, flags.deny_lints, screen.ink),
         Format::Json => report::json(&checked, flags.deny_lints),
     };

@@ -1,6 +1,6 @@
 //! For whom a list is printed: people or machines.
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 /// The form of a result.
@@ -10,6 +10,21 @@ pub(crate) enum Format {
     Table,
     /// For machines: one document
     Json,
+}
+
+/// The flag of every verb that lists things.
+#[derive(Debug, Args)]
+pub(crate) struct FormatFlag {
+    /// The form of the result
+    #[arg(
+        short,
+        long,
+        value_enum,
+        default_value = "table",
+        hide_possible_values = true,
+        value_name = "table|json"
+    )]
+    pub(crate) output: Format,
 }
 
 /// A JSON document, indented, its last line ended.

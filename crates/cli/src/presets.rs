@@ -6,23 +6,15 @@ use clap::Args;
 use serde::Serialize;
 use tollgate::policy::{self, Preset};
 
-use crate::format::{self, Format};
+use crate::format::{self, Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
 
 #[derive(Debug, Args)]
 pub(crate) struct PresetsFlags {
-    /// The form of the result
-    #[arg(
-        short,
-        long,
-        value_enum,
-        default_value = "table",
-        hide_possible_values = true,
-        value_name = "table|json"
-    )]
-    output: Format,
+    #[command(flatten)]
+    format: FormatFlag,
 }
 
 #[derive(Serialize)]
@@ -35,7 +27,7 @@ struct Entry {
 /// Every preset.
 #[expect(clippy::unnecessary_wraps, reason = "as every verb's page")]
 pub(crate) fn page(flags: &PresetsFlags, screen: &Screen) -> Result<Page, Problem> {
-    Ok(Page::good(match flags.output {
+    Ok(Page::good(match flags.format.output {
         Format::Table => table(screen),
         Format::Json => {
             let entry = |preset: &'static Preset| Entry {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate::policy::{Case, Policy};
 
-use crate::format::Format;
+use crate::format::{Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
@@ -27,16 +27,8 @@ pub(crate) struct TestFlags {
     /// The file of cases; - reads stdin
     #[arg(value_name = "CASES")]
     cases: PathBuf,
-    /// The form of the result
-    #[arg(
-        short,
-        long,
-        value_enum,
-        default_value = "table",
-        hide_possible_values = true,
-        value_name = "table|json"
-    )]
-    output: Format,
+    #[command(flatten)]
+    format: FormatFlag,
 }
 
 const HOW: &str = "\
@@ -60,7 +52,7 @@ pub(crate) fn page(flags: &TestFlags, screen: &Screen) -> Result<Page, Problem> 
     for case in &parsed {
         tried.push(run::run(case, &policy)?);
     }
-    let text = match flags.output {
+    let text = match flags.format.output {
         Format::Table => report::table(&cases.name, &tried, screen.ink),
         Format::Json => report::json(&cases.name, &tried),
     };
