@@ -90,15 +90,7 @@ mod tests {
     use super::*;
 
     fn settings() -> JwtSettings {
-        JwtSettings {
-            header: "authorization".into(),
-            keys: Vec::new(),
-            issuer: None,
-            audience: None,
-            user_claim: "sub".into(),
-            plan_claim: "plan".into(),
-            leeway_s: 0,
-        }
+        JwtSettings::default()
     }
 
     #[test]

@@ -119,6 +119,21 @@ impl Default for AnswerSettings {
     }
 }
 
+/// Without keys, by which no token is genuine.
+impl Default for JwtSettings {
+    fn default() -> Self {
+        JwtSettings {
+            header: "authorization".into(),
+            keys: Vec::new(),
+            issuer: None,
+            audience: None,
+            user_claim: "sub".into(),
+            plan_claim: "plan".into(),
+            leeway_s: 0,
+        }
+    }
+}
+
 impl Default for ClientAddressSettings {
     fn default() -> Self {
         ClientAddressSettings { trust: Trust::Nobody, header: ForwardingHeader::XForwardedFor }

@@ -4,46 +4,21 @@ use regex::Regex;
 use tollgate_core::{Burst, Limit, Rate, Span};
 
 use super::LintKind;
+use crate::built_by_hand;
 use crate::{
-    Action, AnswerSettings, ClientAddressSettings, Condition, CostPlan, Group, KeySource, MethodSet, Missing,
-    Mode, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
+    Action, Condition, Group, KeySource, MethodSet, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
 };
 
 /// A rule per client address, 10/s with a burst of 50, for every request.
 pub(super) fn rule(name: &str) -> Rule {
-    Rule {
-        name: name.into(),
-        scope: Scope::Ip,
-        keys: vec![KeySource::Address],
-        missing: Missing::Anonymous,
-        condition: Condition::Always,
-        action: limit(10, 50),
-        cost: CostPlan::ONE,
-        mode: Mode::Enforce,
-        rollout_percent: 100,
-        trusts_upstream_claims: false,
-        group: None,
-        refund_statuses: Vec::new(),
-        settle_header: None,
-        reason: None,
-        message: None,
-        line: 0,
-    }
+    let keys = vec![KeySource::Address];
+    Rule { scope: Scope::Ip, keys, action: limit(10, 50), ..built_by_hand::rule(name) }
 }
 
 /// A policy of these rules; each has a line of its own, from 1.
 pub(super) fn policy(rules: impl IntoIterator<Item = Rule>) -> Policy {
     let lines = (1..).zip(rules);
-    Policy {
-        name: "default".into(),
-        mode: Mode::Enforce,
-        rules: lines.map(|(line, rule)| Rule { line, ..rule }).collect(),
-        groups: Vec::new(),
-        kill_switches: Vec::new(),
-        answers: AnswerSettings::default(),
-        client_address: ClientAddressSettings::default(),
-        jwt: None,
-    }
+    built_by_hand::policy(lines.map(|(line, rule)| Rule { line, ..rule }).collect())
 }
 
 /// Makes the rules at these positions a group of the policy.

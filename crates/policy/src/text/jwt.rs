@@ -23,14 +23,14 @@ const KEY_CURE: &str = "write `{algorithm: HS256, secret_env: JWT_SECRET}`, `{al
 pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<JwtSettings> {
     let mut fields = Fields::of(node, "`jwt`", "write `jwt: {keys: [{jwks_file: keys.json}]}`", found)?;
     let keys = fields.need("keys", "`jwt`", KEY_CURE, found).and_then(|node| keys(node, found));
-    let header =
-        fields.take("header").map_or(Some("authorization".into()), |node| header(node, "header", found));
+    let usual = JwtSettings::default();
+    let header = fields.take("header").map_or(Some(usual.header), |node| header(node, "header", found));
     let mut text = |name: &str| {
         fields.take(name).map(|node| choice::text(node, name, TEXT_BYTES_MAX, found).map(Box::from))
     };
     let (issuer, audience) = (text("issuer"), text("audience"));
     let (user_claim, plan_claim) = (text("user_claim"), text("plan_claim"));
-    let leeway = fields.take("leeway").map_or(Some(0), |node| leeway(node, found));
+    let leeway = fields.take("leeway").map_or(Some(usual.leeway_s), |node| leeway(node, found));
     fields.refuse_rest("`jwt`", &FIELDS, found);
     Some(JwtSettings {
         header: header?,
@@ -43,8 +43,8 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<JwtSettings> {
             Some(audience) => Some(audience?),
             None => None,
         },
-        user_claim: user_claim.unwrap_or(Some("sub".into()))?,
-        plan_claim: plan_claim.unwrap_or(Some("plan".into()))?,
+        user_claim: user_claim.unwrap_or(Some(usual.user_claim))?,
+        plan_claim: plan_claim.unwrap_or(Some(usual.plan_claim))?,
         leeway_s: leeway?,
     })
 }

@@ -37,15 +37,7 @@ impl Headers for Field<'_> {
 
 /// Settings that ask for nothing but a signature and an expiry.
 pub(super) fn settings() -> JwtSettings {
-    JwtSettings {
-        header: "authorization".into(),
-        keys: Vec::new(),
-        issuer: None,
-        audience: None,
-        user_claim: "sub".into(),
-        plan_claim: "plan".into(),
-        leeway_s: 0,
-    }
+    JwtSettings::default()
 }
 
 pub(super) fn verifier(keys: &[KeyMaterial]) -> Verifier {

@@ -123,15 +123,7 @@ mod tests {
 
     #[test]
     fn a_claim_that_nobody_verified_names_no_user() {
-        let settings = JwtSettings {
-            header: "authorization".into(),
-            keys: Vec::new(),
-            issuer: None,
-            audience: None,
-            user_claim: "sub".into(),
-            plan_claim: "plan".into(),
-            leeway_s: 0,
-        };
+        let settings = JwtSettings::default();
         let claims = json!({"sub": "ann", "plan": "pro"});
         let token = Token::of(TokenClaims::Unverified(claims.clone()), Some(&settings));
         assert_eq!((token.user, token.plan), (None, None));
