@@ -60,7 +60,8 @@ impl Rule {
     /// ([`Rule::tier`]). Whoever has been told when to leave a leaky
     /// bucket, or is still at work on a place, is not stopped by it.
     ///
-    /// It forgives once: reservations and guards from before it give nothing back. The last 32,768 resets or so are remembered for
+    /// It forgives once: reservations and guards from before it give nothing back, even where the bucket could not be filled for
+    /// those who wait, or not quite in a crowded table. The last 32,768 resets or so are remembered for
     /// that; guards and reservations that are open for longer count as forgiven, and their places time out. The bucket that clients
     /// without room share ([`crate::Crowding::SharedOverflow`]) is not reset for one of them.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
