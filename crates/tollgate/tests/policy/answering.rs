@@ -61,17 +61,22 @@ rules:
 
 #[test]
 fn a_cost_above_the_burst_is_never_and_says_so() {
-    let world = World::of(
-        "
-rules:
-  - {name: a, scope: ip, algorithm_config: {rps: 1, burst: 5, cost_source: 'header:x-cost', max_cost: 5}}
-  - {name: b, scope: global, algorithm_config: {rps: 1, burst: 2, fixed_cost: 2}}
-",
-    );
+    let policy = |max_cost: u32| {
+        format!(
+            "{{name: a, scope: ip, algorithm_config: {{rps: 1, burst: 5, cost_source: 'header:x-cost', max_cost: {max_cost}}}}}"
+        )
+    };
     let dear = vec![("X-Cost".to_owned(), "1000000".to_owned())];
-    let told = answer(&world, &Facts { headers: &dear, ..from_address(1) });
-    assert_eq!(told.status, 200, "a client's own figure is clamped to `max_cost`");
-    let told = answer(&world, &Facts { headers: &dear, ..from_address(1) });
+    let facts = Facts { headers: &dear, ..from_address(1) };
+    let told = answer(&World::of(&policy(100)), &facts);
+    assert_eq!(told.status, 429);
+    assert_eq!(field(&told, "Tollgate-Reason"), Some("cost_exceeds_burst"));
+    assert_eq!(field(&told, "Retry-After"), None, "waiting does not help");
+    assert_eq!(body(&told).get("retry_after_ms"), None);
+
+    let world = World::of(&policy(5));
+    assert_eq!(answer(&world, &facts).status, 200, "clamped to `max_cost`, it empties the bucket");
+    let told = answer(&world, &facts);
     assert_eq!(told.status, 429);
     assert!(field(&told, "Retry-After").is_some(), "waiting helps");
 }
