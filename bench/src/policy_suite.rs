@@ -12,8 +12,7 @@ use serde_json::json;
 use self::checking::ThroughPolicy;
 use self::matching::Matching;
 use crate::conditions::Conditions;
-use crate::core_suite::case::Distribution;
-use crate::core_suite::case::Mode;
+use crate::core_suite::case::{Distribution, Mode};
 use crate::core_suite::fill::Filler;
 use crate::core_suite::four_buckets::FourBuckets;
 use crate::core_suite::quota::Quota;
@@ -36,9 +35,12 @@ const RULES_MANY: u32 = 10_000;
 const CHECK: &str = "check/1000000/4of20";
 const MATCHING: &str = "matching/10000rules";
 const COMPILE: &str = "compile/10000rules";
-/// Every case, and what was asked of it.
-const CASES: [(&str, &str, f64); 3] =
-    [(CHECK, "× the bare check of four buckets", 5.0), (MATCHING, "× ten rules", 2.0), (COMPILE, "s", 1.0)];
+/// Every case, its unit, and the most that was asked for; no figure was asked of matching, only that it does not grow.
+const CASES: [(&str, &str, Option<f64>); 3] = [
+    (CHECK, "× the bare check of four buckets", Some(5.0)),
+    (MATCHING, "× ten rules", None),
+    (COMPILE, "s", Some(1.0)),
+];
 
 /// One case: rows, and the figure that is held against what was asked for.
 struct CaseResult {
@@ -121,7 +123,6 @@ fn compare(
 
 fn compile(options: &Options) -> Result<CaseResult, Problem> {
     let rules = options.scaled(RULES_MANY).max(2);
-    let text = policies::wide_text(rules);
     let rounds = if options.quick { 1 } else { ROUNDS };
     let mut nanos = Vec::new();
     for _ in 0..rounds {
@@ -130,7 +131,6 @@ fn compile(options: &Options) -> Result<CaseResult, Problem> {
         nanos.push(Lap::span(&[lap]).unwrap_or_default().as_secs_f64() * 1e9);
     }
     let ns = Spread::of(nanos);
-    eprintln!("policy: {} bytes of text, {rules} rules", text.len());
     let figure = Figure::Speed { ns, admitted_share: 1.0, wait_share: 0.0 };
     Ok(CaseResult { case: COMPILE, rows: vec![Row { subject: "policy", figure }], reached: ns.median / 1e9 })
 }
@@ -163,8 +163,9 @@ fn tables(results: &[CaseResult]) -> String {
             figures.row(vec![name, row.subject.to_owned(), format!("{:.1}", ns.median), range]);
         }
         let Some((_, unit, must)) = CASES.iter().find(|(case, ..)| *case == result.case) else { continue };
-        let met = if result.reached <= *must { "must met" } else { "MISSED" };
-        let cells = [format!("{:.2} {unit}", result.reached), format!("≤ {must} {unit}"), met.to_owned()];
+        let must_text = must.map_or_else(|| "–".to_owned(), |must| format!("≤ {must} {unit}"));
+        let met = must.map_or("", |must| if result.reached <= must { "must met" } else { "MISSED" });
+        let cells = [format!("{:.2} {unit}", result.reached), must_text, met.to_owned()];
         asked.row([result.case.to_owned()].into_iter().chain(cells).collect());
     }
     format!("{}\nWhat was asked for\n{}", figures.render(), asked.render())

@@ -59,7 +59,7 @@ pub(crate) fn wide(rules: u32) -> Result<Policy, Problem> {
 }
 
 /// [`wide`], as a file.
-pub(crate) fn wide_text(rules: u32) -> String {
+fn wide_text(rules: u32) -> String {
     let mut text =
         String::from("rules:\n  - {name: everything, scope: global, rate: 24/h, burst: 30000000}\n");
     for rule in 1..rules {
