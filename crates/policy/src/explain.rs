@@ -125,8 +125,8 @@ impl RuleBook {
         let rules = self.policy().rules.iter().zip(steps).enumerate();
         Explanation {
             ruling,
-            path: request.path.folded().to_owned(),
-            host: request.host.map(str::to_owned),
+            path: request.path().folded().to_owned(),
+            host: request.host().map(str::to_owned),
             kill_switches: self.explain_switches(&request, unix_s),
             rules: rules
                 .map(|(position, (rule, step))| {

@@ -11,7 +11,7 @@ pub struct Facts<'a> {
     pub method: &'a str,
     /// As on the wire, with the query if there is one.
     pub target: &'a str,
-    /// As the client named it, perhaps with a port.
+    /// As the client named it, perhaps with a port. If it is empty, the first `Host` field counts.
     pub host: &'a str,
     /// The client's address, as far as it is known (K3 is the door's work).
     pub address: Option<IpAddr>,
@@ -53,6 +53,11 @@ pub trait Headers {
     /// Every value of the field that is text, in order.
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str));
 
+    /// The first value of the field, if it is text. Implement it where a field may occur twice: unless it is, such a field has none.
+    fn first(&self, name: &str) -> Option<&str> {
+        self.get(name)
+    }
+
     /// Every value of the field, in order, as the bytes that were sent. Implement it where values may be other than text:
     /// unless it is, those are left out, and the client address is looked for no further than the peer.
     fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
@@ -91,6 +96,11 @@ impl Headers for Vec<(String, String)> {
     fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
         let values = self.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
         values.for_each(|(_, value)| visit(value));
+    }
+
+    fn first(&self, name: &str) -> Option<&str> {
+        let mut found = self.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        found.next().map(|(_, value)| value.as_str())
     }
 }
 

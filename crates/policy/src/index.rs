@@ -67,16 +67,29 @@ impl Index {
     }
 
     /// The positions of all conditions that could hold, ascending, each once.
-    pub(crate) fn candidates(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
+    #[inline]
+    pub(crate) fn candidates(&self, request: &Request<'_>, mut visit: impl FnMut(usize) -> bool) {
+        match self.any.entries_for_any_path().filter(|_| self.exact.is_empty() && self.below.is_empty()) {
+            // As they were filed: in order, each once.
+            Some(entries) => {
+                let meets = |entry: &&Entry| entry.methods.meets(request.method);
+                let _ = entries.iter().filter(meets).all(|entry| visit(entry.position));
+            }
+            None => self.candidates_by_host_and_path(request, visit),
+        }
+    }
+
+    fn candidates_by_host_and_path(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
         let mut found = Candidates::new();
         let mut note = |entry: &Entry| {
             if entry.methods.meets(request.method) {
                 found.push(entry.position);
             }
         };
-        let path = request.path.folded();
+        let path = request.path().folded();
         self.any.walk(path, &mut note);
-        if let Some(host) = request.host {
+        let asks_for_host = !self.exact.is_empty() || !self.below.is_empty();
+        if let Some(host) = asks_for_host.then(|| request.host()).flatten() {
             if let Some(tree) = self.exact.get(host) {
                 tree.walk(path, &mut note);
             }

@@ -55,7 +55,7 @@ pub use path::normal_path;
 pub use policy::{Group, Policy};
 pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
-pub use rule_book::RuleBook;
+pub use rule_book::{RuleBook, SHADOW_HITS_MAX};
 pub use ruling::{Hit, Ruling};
 pub use schema::schema;
 pub use settings::{

@@ -4,6 +4,8 @@
 //! than [`PATH_BYTES_ON_STACK`]: such a path is normalised on the heap, exactly, never cut off (the door bounds targets).
 //! Knows nothing of patterns.
 
+use arrayvec::ArrayVec;
+
 /// Room for the two views of a path that is not normal as it came, in bytes; longer ones go to the heap.
 const PATH_BYTES_ON_STACK: usize = 4_096;
 
@@ -17,7 +19,7 @@ pub(crate) struct NormalPath<'p> {
 /// Where a path is written that is not normal as it came.
 #[derive(Debug, Default)]
 pub(crate) struct PathRoom {
-    stack: Option<[u8; PATH_BYTES_ON_STACK]>,
+    stack: ArrayVec<u8, PATH_BYTES_ON_STACK>,
     heap: Vec<u8>,
 }
 
@@ -31,6 +33,9 @@ pub fn normal_path(target: &str, is_case_sensitive: bool, keeps_trailing_slash: 
 }
 
 impl<'p> NormalPath<'p> {
+    /// `/`.
+    pub(crate) const ROOT: NormalPath<'static> = NormalPath { cased: "/", folded: "/" };
+
     /// The path of a request's target: `/a?b`, `http://host/a?b` or `*`. Anything else is read as if it began with `/`.
     pub(crate) fn of(target: &'p str, room: &'p mut PathRoom) -> NormalPath<'p> {
         let path = path_of(target);
@@ -74,7 +79,9 @@ impl PathRoom {
     /// Two rooms of at least `bytes` each.
     fn halves(&mut self, bytes: usize) -> (&mut [u8], &mut [u8]) {
         if bytes <= PATH_BYTES_ON_STACK / 2 {
-            self.stack.insert([0; PATH_BYTES_ON_STACK]).split_at_mut(PATH_BYTES_ON_STACK / 2)
+            self.stack.clear();
+            self.stack.extend(std::iter::repeat_n(0, 2 * bytes));
+            self.stack.split_at_mut(bytes)
         } else {
             self.heap = vec![0; 2 * bytes];
             self.heap.split_at_mut(bytes)
@@ -86,7 +93,10 @@ impl PathRoom {
 fn path_of(target: &str) -> &str {
     match split_absolute(target) {
         Some((_, path)) => path,
-        None => target.split(['?', '#']).next().unwrap_or_default(),
+        None => {
+            let end = target.bytes().position(|byte| matches!(byte, b'?' | b'#'));
+            end.and_then(|end| target.get(..end)).unwrap_or(target)
+        }
     }
 }
 
@@ -112,21 +122,41 @@ struct Spelling {
 
 impl Spelling {
     fn of(path: &[u8]) -> Spelling {
-        let (mut is_normal, mut has_upper_case, mut to_encode) = (true, false, 0);
+        let (mut is_normal, mut kinds, mut to_encode) = (true, 0, 0);
         let mut before = 0;
         for &byte in path {
-            has_upper_case |= byte.is_ascii_uppercase();
-            let is_special = !is_plain(byte) && byte != b'/';
-            to_encode += usize::from(is_special);
+            let kind = KINDS[usize::from(byte)];
+            kinds |= kind;
+            to_encode += usize::from(kind & SPECIAL);
             // A segment that is empty or begins with a dot may have to go.
-            is_normal &= !is_special && !(before == b'/' && (byte == b'/' || byte == b'.'));
+            is_normal &= !(before == b'/' && (byte == b'/' || byte == b'.'));
             before = byte;
         }
-        is_normal &= path.first() == Some(&b'/');
+        is_normal &= kinds & SPECIAL == 0 && path.first() == Some(&b'/');
         // A slash before and a slash after the path may have to be added; a bare `%` becomes three bytes.
-        Spelling { is_normal, has_upper_case, normal_bytes_max: path.len() + 2 * to_encode + 4 }
+        let normal_bytes_max = path.len() + 2 * to_encode + 4;
+        Spelling { is_normal, has_upper_case: kinds & UPPER_CASE != 0, normal_bytes_max }
     }
 }
+
+/// In [`KINDS`]: it has a meaning of its own or is not allowed in a path.
+const SPECIAL: u8 = 1;
+/// In [`KINDS`]: it has another case.
+const UPPER_CASE: u8 = 2;
+
+/// What kind of byte each is, looked up for every byte of every path.
+const KINDS: [u8; 256] = {
+    let (mut kinds, mut byte) = ([0; 256], 0_u8);
+    loop {
+        let special = if is_plain(byte) || byte == b'/' { 0 } else { SPECIAL };
+        let upper_case = if byte.is_ascii_uppercase() { UPPER_CASE } else { 0 };
+        kinds[byte as usize] = special | upper_case;
+        if byte == u8::MAX {
+            break kinds;
+        }
+        byte += 1;
+    }
+};
 
 /// Writes the normal form of `path` and tells its length.
 fn write_normal(path: &[u8], out: &mut [u8]) -> usize {
@@ -186,12 +216,12 @@ fn write_segment(segment: &[u8], out: &mut [u8], mut at: usize) -> usize {
 }
 
 /// Allowed in a segment as it is, and without a meaning of its own.
-fn is_plain(byte: u8) -> bool {
+const fn is_plain(byte: u8) -> bool {
     is_unreserved(byte)
         || matches!(byte, b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b'=' | b':' | b'@')
 }
 
-fn is_unreserved(byte: u8) -> bool {
+const fn is_unreserved(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~')
 }
 

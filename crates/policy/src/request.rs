@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 
+use arrayvec::ArrayVec;
 use serde_json::Value;
 
 use crate::path::{NormalPath, PathRoom, split_absolute};
@@ -13,13 +14,12 @@ use crate::{Claims, Facts, MethodSet};
 /// Longest name of a host, in bytes (DNS allows 253); a longer one counts as missing.
 const HOST_BYTES_MAX: usize = 255;
 
-/// The facts of a request, and what is computed of them once.
+/// The facts of a request, and what is computed of them: once, and only if somebody asks.
 pub(crate) struct Request<'r> {
     pub(crate) facts: &'r Facts<'r>,
-    pub(crate) path: NormalPath<'r>,
-    /// In lower case, without port or final dot; `None` if there is none.
-    pub(crate) host: Option<&'r str>,
     pub(crate) method: MethodSet,
+    path: Lazy<NormalPath<'r>, &'r mut PathRoom>,
+    host: Lazy<Option<&'r str>, &'r mut HostRoom>,
     fingerprint: Cell<Option<[u8; 32]>>,
 }
 
@@ -27,18 +27,60 @@ pub(crate) struct Request<'r> {
 #[derive(Debug, Default)]
 pub(crate) struct RequestRoom {
     path: PathRoom,
-    host: Option<[u8; HOST_BYTES_MAX]>,
+    host: HostRoom,
+}
+
+/// Room for the name of a host.
+type HostRoom = ArrayVec<u8, HOST_BYTES_MAX>;
+
+/// Something that is computed in a room, which is given away then.
+enum Stage<T, R> {
+    Asleep(R),
+    Awake(T),
+    /// Only while it is computed.
+    Waking,
+}
+
+struct Lazy<T, R>(Cell<Stage<T, R>>);
+
+impl<T: Copy, R> Lazy<T, R> {
+    fn new(room: R) -> Lazy<T, R> {
+        Lazy(Cell::new(Stage::Asleep(room)))
+    }
+
+    /// The value; `fallback` if computing it asks for it.
+    #[inline]
+    fn get(&self, fallback: T, compute: impl FnOnce(R) -> T) -> T {
+        let value = match self.0.replace(Stage::Waking) {
+            Stage::Asleep(room) => compute(room),
+            Stage::Awake(value) => value,
+            Stage::Waking => fallback,
+        };
+        self.0.set(Stage::Awake(value));
+        value
+    }
 }
 
 impl<'r> Request<'r> {
+    #[inline]
     pub(crate) fn new(facts: &'r Facts<'r>, room: &'r mut RequestRoom) -> Request<'r> {
         Request {
             facts,
-            path: NormalPath::of(facts.target, &mut room.path),
-            host: normal_host(named_host(facts), &mut room.host),
             method: MethodSet::of(facts.method),
+            path: Lazy::new(&mut room.path),
+            host: Lazy::new(&mut room.host),
             fingerprint: Cell::new(None),
         }
+    }
+
+    /// The path of its target.
+    pub(crate) fn path(&self) -> NormalPath<'r> {
+        self.path.get(NormalPath::ROOT, |room| NormalPath::of(self.facts.target, room))
+    }
+
+    /// In lower case, without port or final dot; `None` if there is none.
+    pub(crate) fn host(&self) -> Option<&'r str> {
+        self.host.get(None, |room| normal_host(named_host(self.facts), room))
     }
 
     /// What a token says, as far as the rule believes it (K4).
@@ -58,17 +100,19 @@ impl<'r> Request<'r> {
     }
 }
 
-/// An absolute target names the host, whatever the `Host` field says (RFC 9112, 3.2.2): naming two gets nobody past a rule.
+/// An absolute target names the host, whatever the door or the `Host` field say (RFC 9112, 3.2.2): naming two gets nobody past a
+/// rule.
 fn named_host<'h>(facts: &Facts<'h>) -> &'h str {
-    let Some((authority, _)) = split_absolute(facts.target) else { return facts.host };
-    match authority.rsplit('@').next() {
-        Some(host) if !host.is_empty() => host,
-        _ => facts.host,
+    let of_target = split_absolute(facts.target).and_then(|(authority, _)| authority.rsplit('@').next());
+    match of_target.filter(|host| !host.is_empty()) {
+        Some(host) => host,
+        None if facts.host.is_empty() => facts.headers.first("host").unwrap_or_default(),
+        None => facts.host,
     }
 }
 
 /// `Example.COM.:8080` and `example.com` are one host.
-fn normal_host<'h>(host: &'h str, room: &'h mut Option<[u8; HOST_BYTES_MAX]>) -> Option<&'h str> {
+fn normal_host<'h>(host: &'h str, room: &'h mut HostRoom) -> Option<&'h str> {
     let is_usual = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
     if host.bytes().all(is_usual) && !host.ends_with('.') && host.len() <= HOST_BYTES_MAX {
         return Some(host).filter(|host| !host.is_empty());
@@ -81,10 +125,10 @@ fn normal_host<'h>(host: &'h str, room: &'h mut Option<[u8; HOST_BYTES_MAX]>) ->
     if !host.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return Some(host);
     }
-    let lower = room.insert([0; HOST_BYTES_MAX]).get_mut(..host.len())?;
-    lower.copy_from_slice(host.as_bytes());
-    lower.make_ascii_lowercase();
-    str::from_utf8(lower).ok()
+    room.clear();
+    room.try_extend_from_slice(host.as_bytes()).ok()?;
+    room.make_ascii_lowercase();
+    str::from_utf8(room).ok()
 }
 
 fn without_port(host: &str) -> &str {
@@ -99,7 +143,7 @@ fn without_port(host: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{named_host, normal_host};
+    use super::{HostRoom, named_host, normal_host};
     use crate::Facts;
 
     #[test]
@@ -113,6 +157,15 @@ mod tests {
     }
 
     #[test]
+    fn where_nobody_names_the_host_the_first_host_field_does() {
+        let two = vec![("Host", "a.example"), ("host", "b.example")];
+        let two: Vec<_> = two.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let facts = Facts { headers: &two, ..Facts::new("GET", "/") };
+        assert_eq!(named_host(&facts), "a.example");
+        assert_eq!(named_host(&Facts { host: "c.example", ..facts }), "c.example");
+    }
+
+    #[test]
     fn every_spelling_of_a_host_is_one() {
         for host in [
             "example.com",
@@ -122,12 +175,12 @@ mod tests {
             "EXAMPLE.com.:1",
             " example.com ",
         ] {
-            assert_eq!(normal_host(host, &mut None), Some("example.com"), "{host}");
+            assert_eq!(normal_host(host, &mut HostRoom::new()), Some("example.com"), "{host}");
         }
-        assert_eq!(normal_host("[2001:DB8::1]:443", &mut None), Some("[2001:db8::1]"));
-        assert_eq!(normal_host("::1", &mut None), Some("::1"));
-        assert_eq!(normal_host("", &mut None), None);
-        assert_eq!(normal_host(":80", &mut None), None);
-        assert_eq!(normal_host(&"a".repeat(256), &mut None), None);
+        assert_eq!(normal_host("[2001:DB8::1]:443", &mut HostRoom::new()), Some("[2001:db8::1]"));
+        assert_eq!(normal_host("::1", &mut HostRoom::new()), Some("::1"));
+        assert_eq!(normal_host("", &mut HostRoom::new()), None);
+        assert_eq!(normal_host(":80", &mut HostRoom::new()), None);
+        assert_eq!(normal_host(&"a".repeat(256), &mut HostRoom::new()), None);
     }
 }

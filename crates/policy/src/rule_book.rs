@@ -17,7 +17,8 @@ use crate::index::Index;
 use crate::key::{Key, first_missing};
 use crate::request::{Request, RequestRoom};
 use crate::{Action, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
-pub(crate) use tally::{SHADOW_HITS_MAX, Tally};
+pub use tally::SHADOW_HITS_MAX;
+pub(crate) use tally::Tally;
 
 /// A policy that is ready for requests. Made once, shared by all.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod query;
 use std::fmt::{self, Write};
 use std::net::IpAddr;
 
+use arrayvec::ArrayVec;
 use ipnet::IpNet;
 
 use crate::KeySource;
@@ -23,7 +24,7 @@ pub(crate) const VALUE_BYTES_MAX: usize = 4_096;
 /// Where a value is written that cannot be shown as it came.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    bytes: Option<[u8; VALUE_BYTES_MAX]>,
+    bytes: ArrayVec<u8, VALUE_BYTES_MAX>,
 }
 
 /// What was found.
@@ -67,7 +68,7 @@ pub(crate) enum PartKind {
 /// What the request has to show for `source`; `None` if it has nothing.
 pub(crate) fn find<'v>(
     source: &'v KeySource,
-    request: &Request<'v>,
+    request: &'v Request<'_>,
     trusts_upstream: bool,
     scratch: &'v mut Scratch,
 ) -> Option<Found<'v>> {
@@ -85,20 +86,20 @@ pub(crate) fn find<'v>(
         },
         KeySource::Path => match facts.route.filter(|route| !route.is_empty()) {
             Some(route) => (PartKind::Route, Some(route)),
-            None => (PartKind::Path, Some(request.path.folded())),
+            None => (PartKind::Path, Some(request.path().folded())),
         },
         KeySource::Header(name) => (PartKind::Header, facts.headers.get(name).map(str::trim_ascii)),
         KeySource::Query(name) => (PartKind::Query, query::find(facts.target, name, scratch)),
         KeySource::Cookie(name) => (PartKind::Cookie, cookie::find(facts.headers, name, scratch)),
         KeySource::Method => (PartKind::Method, Some(facts.method)),
-        KeySource::Host => (PartKind::Host, request.host),
+        KeySource::Host => (PartKind::Host, request.host()),
         KeySource::Plan => (PartKind::Plan, facts.plan),
     };
     text.filter(|text| !text.is_empty()).map(|text| Found::Text(kind, text))
 }
 
 /// The only value of a field of the query, decoded.
-pub(crate) fn query<'v>(request: &Request<'v>, name: &str, scratch: &'v mut Scratch) -> Option<&'v str> {
+pub(crate) fn query<'v>(request: &'v Request<'_>, name: &str, scratch: &'v mut Scratch) -> Option<&'v str> {
     query::find(request.facts.target, name, scratch)
 }
 
@@ -122,7 +123,9 @@ impl fmt::Display for Found<'_> {
 impl Scratch {
     /// The whole room.
     fn room(&mut self) -> &mut [u8] {
-        self.bytes.get_or_insert([0; VALUE_BYTES_MAX])
+        self.bytes.clear();
+        self.bytes.extend(std::iter::repeat_n(0, VALUE_BYTES_MAX));
+        &mut self.bytes
     }
 }
 

@@ -14,6 +14,7 @@ mod outcome;
 mod protobuf;
 mod reason;
 mod retry;
+mod rule_text;
 mod standing;
 
 use std::time::Duration;
@@ -24,6 +25,7 @@ use retry::Retry;
 
 pub use grpc::GrpcAnswer;
 pub use outcome::{Outcome, Refusal, RefusalKind, Violation};
+pub(crate) use rule_text::RuleText;
 pub use standing::Standing;
 
 /// An outcome about to be told to one client. Cheap to make; renders what it is asked for.

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{CHARGES_MAX, Cost, Tokens};
+use tollgate_core::{CHARGES_MAX, Cost};
 
-use crate::memory::receipt::Receipt;
+use crate::charged::Charged;
 use crate::memory::store::When;
 use crate::rule::{Charge, Rule};
 use crate::shared::Shared;
@@ -18,8 +18,9 @@ use crate::{Key, Limiter, Verdict};
 #[must_use = "the places are given back as soon as the guard is dropped"]
 pub struct Guard {
     shared: Arc<Shared>,
-    places: Vec<Receipt>,
+    charged: Charged,
     verdict: Verdict,
+    has_left: bool,
 }
 
 /// What became of a guard's places.
@@ -39,31 +40,28 @@ impl Guard {
 
     /// Gives the places back, as dropping the guard does, and says whether they were still its own.
     pub fn leave(mut self) -> Left {
-        self.give_back()
+        self.has_left = true;
+        if self.charged.give_places_back(&self.shared) { Left::InTime } else { Left::TooLate }
     }
 
-    fn give_back(&mut self) -> Left {
-        let mut left = Left::InTime;
-        for receipt in self.places.drain(..) {
-            let when = When::Read(self.shared.clock.now(), &self.shared.clock);
-            let taken = Tokens::from(receipt.ask.demand.cost);
-            if self.shared.store.give_back(&receipt, taken, Tokens::ZERO, when).given() == Tokens::ZERO {
-                left = Left::TooLate;
-            }
-        }
-        left
+    /// Corrects what was charged besides places to its true cost, told by the position of each charge. To be called once.
+    #[cfg(feature = "policy")]
+    pub(crate) fn correct(&self, actual: impl Fn(usize) -> Cost) {
+        self.charged.correct_tokens(&self.shared, actual);
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.give_back();
+        if !self.has_left {
+            self.charged.give_places_back(&self.shared);
+        }
     }
 }
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").field("places", &self.places.len()).finish_non_exhaustive()
+        f.debug_struct("Guard").field("places", &self.charged.places().count()).finish_non_exhaustive()
     }
 }
 
@@ -95,10 +93,10 @@ impl Limiter {
         let asks = wishes.map(|(wish, breadth)| (wish.ask(&shared.store.meters), breadth));
         let when = When::Read(shared.clock.now(), &shared.clock);
         let outcome = shared.store.charge_all_fully::<CHARGES_MAX>(asks, when);
-        if !outcome.verdict.is_admitted() {
-            return Err(outcome.verdict);
+        let verdict = outcome.verdict;
+        if !verdict.is_admitted() {
+            return Err(verdict);
         }
-        let places = outcome.receipts.into_iter().flatten().filter(|receipt| receipt.generation.is_some());
-        Ok(Guard { places: places.collect(), shared, verdict: outcome.verdict })
+        Ok(Guard { charged: Charged::of(outcome), shared, verdict, has_left: false })
     }
 }

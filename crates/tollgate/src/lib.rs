@@ -169,6 +169,7 @@
 #[cfg(feature = "policy")]
 mod answer;
 mod builder;
+mod charged;
 mod clock;
 mod expiring;
 mod guard;
@@ -208,6 +209,7 @@ pub use answer::{
     Answer, Answering, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
 };
 pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
+pub use charged::Settled;
 pub use clock::{CLOCK_ERROR_MAX, Clock};
 pub use guard::{Guard, Left};
 pub use hierarchy::{Hierarchy, HierarchyError, Path};
@@ -219,9 +221,9 @@ pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
 #[cfg(feature = "policy")]
-pub use policy_limiter::{Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats, SETTLE_TIMEOUT};
+pub use policy_limiter::{Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats};
 pub use priority::{Priority, ShareError, Shares};
-pub use reservation::{RESERVATIONS_DEFAULT, Reservation, Settled};
+pub use reservation::{RESERVATIONS_DEFAULT, Reservation};
 pub use reservation_id::{ReservationId, ReservationIdError};
 pub use rule::{Breadth, Charge, Rule};
 pub use settle_error::{ReserveError, SettleError};

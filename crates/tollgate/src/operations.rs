@@ -95,17 +95,6 @@ impl Rule {
 
 #[cfg(feature = "policy")]
 impl Limiter {
-    /// Gives back what an admitted charge took, as [`Rule::refund`] does.
-    pub(crate) fn refund_charge(&self, charge: &Charge) {
-        let (Ok(wish), shared) = (charge.wish, &self.default.shared) else { return };
-        let (ask, amount) = (wish.ask(&shared.store.meters), Tokens::from(wish.cost));
-        if shared.store.meters.ruler(ask.limit).is_queue() {
-            return;
-        }
-        let give = |_, under| shared.store.give(&ask, amount, under, self.default.when());
-        shared.waiting.while_giving(ask.id, give);
-    }
-
     /// What the bucket of a charge holds.
     pub(crate) fn balance_of(&self, charge: &Charge) -> Tokens {
         self.peek_cost(charge, |_| Cost::micros(0))

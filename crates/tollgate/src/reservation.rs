@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
+use tollgate_core::{CHARGES_MAX, Cost, Span};
 
+use crate::charged::{Charged, Settled};
 use crate::expiring::{Full, Taken};
-use crate::memory::meters::MeterSource;
-use crate::memory::receipt::{LogReceipt, Receipt};
-use crate::memory::store::{Ask, When};
+use crate::memory::store::When;
 use crate::reservation_id::ReservationId;
 use crate::rule::{Charge, Rule};
 use crate::settle_error::{ReserveError, SettleError};
@@ -32,22 +31,9 @@ pub struct Reservation {
 /// What an open reservation has charged.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
-    receipts: Vec<Receipt>,
-    log_receipts: Vec<LogReceipt>,
+    charged: Charged,
     /// The estimate of each charge, in order.
     estimates: Vec<Cost>,
-}
-
-/// What a settlement did to the buckets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settled {
-    /// The least that any bucket was given back. Less than the difference where the bucket would have been full meanwhile.
-    pub returned: Tokens,
-    /// The most that any bucket was charged on top of the estimate, into debt if need be.
-    pub charged: Tokens,
-    /// The most of an overrun that a bucket was not charged, because it is in debt as far as
-    /// [`crate::LimiterBuilder::debt_max`] allows.
-    pub forgiven: Tokens,
 }
 
 impl Reservation {
@@ -72,7 +58,7 @@ impl Reservation {
                 None => Ok(()),
             }
         })?;
-        Ok(self.settle(&open, |_| actual))
+        Ok(open.charged.correct(&self.shared, |_| actual))
     }
 
     /// Settles at the true cost of each charge, in their order.
@@ -81,7 +67,7 @@ impl Reservation {
             charges if charges == actual.len() => Ok(()),
             charges => Err(SettleError::WrongCount { charges, costs: actual.len() }),
         })?;
-        Ok(self.settle(&open, |charge| actual[charge]))
+        Ok(open.charged.correct(&self.shared, |charge| actual[charge]))
     }
 
     /// Gives everything back: nothing was done. No more than there would be if nothing had been reserved: what the bucket would
@@ -94,7 +80,7 @@ impl Reservation {
     /// Only a [manual clock](crate::Clock::manual) can be set back.
     pub fn cancel(&self) -> Result<Settled, SettleError> {
         let open = self.close(|_| Ok(()))?;
-        Ok(self.settle(&open, |_| Cost::micros(0)))
+        Ok(open.charged.correct(&self.shared, |_| Cost::micros(0)))
     }
 
     /// Takes it out of the ledger, unless `check` says no: whoever does so settles it, and nobody else.
@@ -105,87 +91,11 @@ impl Reservation {
             None => Err(SettleError::Unknown),
         }
     }
-
-    /// Corrects every bucket to the true cost of its charges.
-    fn settle(&self, open: &Open, actual: impl Fn(usize) -> Cost) -> Settled {
-        let mut settled = Settled {
-            returned: Tokens::from_micros(u64::MAX),
-            charged: Tokens::ZERO,
-            forgiven: Tokens::ZERO,
-        };
-        let true_cost =
-            |members: BucketSet| members.iter().fold(Cost::micros(0), |sum, charge| sum.plus(actual(charge)));
-        for receipt in &open.receipts {
-            let due = true_cost(receipt.members);
-            settled.add(self.correct(Made::Word(receipt), receipt.ask.demand.cost, due));
-        }
-        for receipt in &open.log_receipts {
-            settled.add(self.correct(Made::Log(receipt), receipt.demand.cost, true_cost(receipt.members)));
-        }
-        settled
-    }
-
-    /// Corrects one bucket.
-    fn correct(&self, made: Made<'_>, estimate: Cost, actual: Cost) -> Settled {
-        let Shared { store, clock, debt_max, waiting, .. } = &*self.shared;
-        let when = When::Read(clock.now(), clock);
-        let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
-        let ask = made.ask();
-        let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
-        let is_place = matches!(made, Made::Word(receipt) if receipt.generation.is_some());
-        if actual <= estimate || is_place {
-            let over = Tokens::from_micros(estimate.as_micros().saturating_sub(actual.as_micros()));
-            settled.returned = match made {
-                Made::Word(receipt) => waiting.while_settling(store, receipt, over, debt_max, when),
-                Made::Log(receipt) => store.give_back_to_log(receipt, over, when),
-            }
-            .given();
-        } else {
-            let under = Tokens::from_micros(actual.as_micros() - estimate.as_micros());
-            let take = |booked: Tokens| {
-                let most = debt_max.as_micros().saturating_add(booked.as_micros());
-                store.take_into_debt(&ask, under, Tokens::from_micros(most), when)
-            };
-            let id = match made {
-                Made::Word(receipt) => receipt.awaited_id(),
-                Made::Log(receipt) => receipt.id,
-            };
-            settled.charged = waiting.while_taking(id, take).taken().min(under);
-            settled.forgiven = Tokens::from_micros(under.as_micros() - settled.charged.as_micros());
-        }
-        settled
-    }
 }
 
 impl fmt::Debug for Reservation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reservation").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
-/// A charge, wherever it was made.
-#[derive(Clone, Copy)]
-enum Made<'r> {
-    Word(&'r Receipt),
-    Log(&'r LogReceipt),
-}
-
-impl Made<'_> {
-    fn ask(self) -> Ask {
-        match self {
-            Made::Word(receipt) => receipt.ask,
-            Made::Log(LogReceipt { id, limit_id, demand, .. }) => {
-                Ask { id: *id, limit: *limit_id, demand: *demand }
-            }
-        }
-    }
-}
-
-impl Settled {
-    fn add(&mut self, bucket: Settled) {
-        self.returned = self.returned.min(bucket.returned);
-        self.charged = self.charged.max(bucket.charged);
-        self.forgiven = self.forgiven.max(bucket.forgiven);
     }
 }
 
@@ -229,12 +139,12 @@ impl Limiter {
             .map_err(|Full| ReserveError::TooManyOpen { reservations_max: shared.reservations.max() })?;
         let estimates = asks.clone().map(|(ask, _)| ask.demand.cost).collect();
         let outcome = shared.store.charge_all_fully::<CHARGES_MAX>(asks, When::Read(now, &shared.clock));
-        if !outcome.verdict.is_admitted() {
-            return Err(ReserveError::Denied(outcome.verdict));
+        let verdict = outcome.verdict;
+        if !verdict.is_admitted() {
+            return Err(ReserveError::Denied(verdict));
         }
-        let receipts = outcome.receipts.into_iter().flatten().collect();
-        claim.fill(Open { receipts, log_receipts: outcome.log_receipts, estimates }, now + timeout);
-        Ok(Reservation { shared, id, verdict: Some(outcome.verdict) })
+        claim.fill(Open { charged: Charged::of(outcome), estimates }, now + timeout);
+        Ok(Reservation { shared, id, verdict: Some(verdict) })
     }
 
     /// The reservation of this name, open or not: settling it will tell.

@@ -23,6 +23,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// What the decision leaves open; `None` if that is nothing.
+    #[inline]
     pub(crate) fn of(limiter: &PolicyLimiter, decision: Decision) -> Option<Box<Open>> {
         decision.awaits_response().then(|| Box::new(Open { limiter: limiter.clone(), decision }))
     }

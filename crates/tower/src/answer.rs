@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use tollgate::policy::HeaderProfiles;
 use tollgate::{Answering, Decision, PolicyLimiter};
 
+use crate::RequestHead;
 use crate::body::ResponseBody;
 use crate::fields::Fields;
 
@@ -32,7 +32,7 @@ pub(crate) fn denial<B>(
 }
 
 /// The content type of a gRPC call, which is always a POST; `None` of other requests.
-pub(crate) fn grpc_type(request: &Parts) -> Option<&HeaderValue> {
+pub(crate) fn grpc_type(request: RequestHead<'_>) -> Option<&HeaderValue> {
     let content_type = request.headers.get(CONTENT_TYPE).filter(|_| request.method == Method::POST)?;
     let start = content_type.as_bytes().get(.."application/grpc".len())?;
     start.eq_ignore_ascii_case(b"application/grpc").then_some(content_type)
@@ -77,7 +77,7 @@ mod tests {
     fn a_call_is_told_by_its_method_and_how_its_content_type_starts() {
         let check = |method: Method, content_type: &str| {
             let request = http::Request::builder().method(method).header(CONTENT_TYPE, content_type);
-            grpc_type(&request.body(()).unwrap().into_parts().0).is_some()
+            grpc_type(RequestHead::of(&request.body(()).unwrap())).is_some()
         };
         for grpc in ["application/grpc", "application/grpc+proto", "Application/gRPC-web"] {
             assert!(check(Method::POST, grpc) && !check(Method::GET, grpc), "{grpc}");

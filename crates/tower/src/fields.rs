@@ -1,26 +1,30 @@
 //! Header fields to be added to a response.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
 
 /// Names that the answer uses, parsed when this was compiled, so that the usual fields cost no parsing and no allocation.
-static KNOWN: [HeaderName; 12] = [
-    HeaderName::from_static("ratelimit-policy"),
-    HeaderName::from_static("ratelimit"),
-    HeaderName::from_static("retry-after"),
-    HeaderName::from_static("cache-control"),
-    HeaderName::from_static("tollgate-reason"),
-    HeaderName::from_static("ratelimit-limit"),
-    HeaderName::from_static("ratelimit-remaining"),
-    HeaderName::from_static("ratelimit-reset"),
-    HeaderName::from_static("x-ratelimit-limit"),
-    HeaderName::from_static("x-ratelimit-remaining"),
-    HeaderName::from_static("x-ratelimit-reset"),
-    HeaderName::from_static("grpc-status"),
+static KNOWN: [(&str, HeaderName); 12] = [
+    ("RateLimit-Policy", HeaderName::from_static("ratelimit-policy")),
+    ("RateLimit", HeaderName::from_static("ratelimit")),
+    ("Retry-After", HeaderName::from_static("retry-after")),
+    ("Cache-Control", HeaderName::from_static("cache-control")),
+    ("Tollgate-Reason", HeaderName::from_static("tollgate-reason")),
+    ("RateLimit-Limit", HeaderName::from_static("ratelimit-limit")),
+    ("RateLimit-Remaining", HeaderName::from_static("ratelimit-remaining")),
+    ("RateLimit-Reset", HeaderName::from_static("ratelimit-reset")),
+    ("X-RateLimit-Limit", HeaderName::from_static("x-ratelimit-limit")),
+    ("X-RateLimit-Remaining", HeaderName::from_static("x-ratelimit-remaining")),
+    ("X-RateLimit-Reset", HeaderName::from_static("x-ratelimit-reset")),
+    ("grpc-status", HeaderName::from_static("grpc-status")),
 ];
+
+/// An admission has so many fields, unless the policy asks for more.
+const FIELDS_USUAL: usize = 2;
 
 /// Fields, in the order in which they were rendered.
 #[derive(Debug, Default)]
-pub(crate) struct Fields(Vec<(HeaderName, HeaderValue)>);
+pub(crate) struct Fields(SmallVec<[(HeaderName, HeaderValue); FIELDS_USUAL]>);
 
 impl Fields {
     /// Adds one. What is no header field is left out; the answer's renderer makes none such.
@@ -31,7 +35,11 @@ impl Fields {
     }
 
     /// Adds all to a response, unless it has one of them already.
+    #[inline]
     pub(crate) fn add_to(self, headers: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
         if !headers.is_empty() && self.0.iter().any(|(name, _)| headers.contains_key(name)) {
             return;
         }
@@ -46,8 +54,8 @@ impl Fields {
 }
 
 fn header_name(name: &str) -> Option<HeaderName> {
-    match KNOWN.iter().find(|known| known.as_str().eq_ignore_ascii_case(name)) {
-        Some(known) => Some(known.clone()),
+    match KNOWN.iter().find(|(known, _)| *known == name) {
+        Some((_, parsed)) => Some(parsed.clone()),
         None => HeaderName::from_bytes(name.as_bytes()).ok(),
     }
 }

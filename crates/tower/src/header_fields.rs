@@ -30,6 +30,10 @@ impl Headers for HeaderFields<'_> {
         text(only)
     }
 
+    fn first(&self, name: &str) -> Option<&str> {
+        self.values(name).next().and_then(text)
+    }
+
     fn each_name(&self, visit: &mut dyn FnMut(&str)) {
         // `iter` names a field as often as it occurs.
         self.0.iter().for_each(|(name, _)| visit(name.as_str()));

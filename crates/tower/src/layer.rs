@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use http::request::Parts;
 use tollgate::PolicyLimiter;
 use tollgate::policy::Facts;
 use tower_layer::Layer;
 
 use crate::turnstile::Turnstile;
-use crate::{TollgateService, TurnstileStats, Warning};
+use crate::{RequestHead, TollgateService, TurnstileStats, Warning};
 
 /// Enforces a policy on every service that it wraps. Cheap to clone; clones, and all that they wrap, share every bucket.
 #[derive(Clone)]
@@ -30,15 +29,15 @@ impl TollgateLayer {
     /// # use tollgate_tower::{PolicyLimiter, TollgateLayer};
     /// struct Session { account: String }
     /// # fn layer(limiter: PolicyLimiter) -> TollgateLayer {
-    /// TollgateLayer::new(limiter).facts_with(|parts, facts| {
-    ///     facts.user = parts.extensions.get::<Session>().map(|session| session.account.as_str());
+    /// TollgateLayer::new(limiter).facts_with(|request, facts| {
+    ///     facts.user = request.extensions.get::<Session>().map(|session| session.account.as_str());
     /// })
     /// # }
     /// ```
     #[must_use]
     pub fn facts_with(
         mut self,
-        add: impl for<'a> Fn(&'a Parts, &mut Facts<'a>) + Send + Sync + 'static,
+        add: impl for<'a> Fn(RequestHead<'a>, &mut Facts<'a>) + Send + Sync + 'static,
     ) -> TollgateLayer {
         Arc::make_mut(&mut self.turnstile).facts_with = Some(Arc::new(add));
         self

@@ -1,29 +1,25 @@
 //! What a request's line, fields and body say of it. Copies nothing.
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::request::Parts;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Version};
 use http_body::SizeHint;
 use tollgate::policy::{Facts, Headers as _};
 
+use crate::RequestHead;
 use crate::header_fields::HeaderFields;
 
 /// The facts that need nobody's trust. Client, user and claims are somebody else's work.
-pub(crate) fn of<'a>(parts: &'a Parts, body: &SizeHint) -> Facts<'a> {
-    let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
+#[inline]
+pub(crate) fn of<'a>(head: RequestHead<'a>, body: &SizeHint) -> Facts<'a> {
+    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     Facts {
-        host: host(parts),
-        route: route(parts),
-        version: version(parts.version),
-        body_bytes: body_bytes(&parts.headers, body),
-        ..Facts::new(parts.method.as_str(), target)
+        // That of the target where it has one (HTTP/2, absolute form), which goes before the field (RFC 9112, 3.2.2).
+        host: head.uri.host().unwrap_or_default(),
+        route: route(head),
+        version: version(head.version),
+        body_bytes: body_bytes(head.headers, body),
+        ..Facts::new(head.method.as_str(), target)
     }
-}
-
-/// That of the target where it has one (HTTP/2, absolute form), which goes before the field (RFC 9112, 3.2.2).
-fn host(parts: &Parts) -> &str {
-    let of_field = || parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    parts.uri.host().or_else(of_field).unwrap_or_default()
 }
 
 /// As on the wire.
@@ -47,12 +43,12 @@ fn body_bytes(headers: &HeaderMap, body: &SizeHint) -> Option<u64> {
 }
 
 #[cfg(feature = "axum")]
-fn route(parts: &Parts) -> Option<&str> {
-    parts.extensions.get::<axum::extract::MatchedPath>().map(axum::extract::MatchedPath::as_str)
+fn route(head: RequestHead<'_>) -> Option<&str> {
+    head.extensions.get::<axum::extract::MatchedPath>().map(axum::extract::MatchedPath::as_str)
 }
 
 #[cfg(not(feature = "axum"))]
-fn route(_: &Parts) -> Option<&str> {
+fn route(_: RequestHead<'_>) -> Option<&str> {
     None
 }
 
@@ -62,32 +58,37 @@ mod tests {
 
     use super::*;
 
-    fn parts(request: http::request::Builder) -> Parts {
-        request.body(()).unwrap().into_parts().0
+    fn request(builder: http::request::Builder) -> Request<()> {
+        builder.body(()).unwrap()
+    }
+
+    fn facts(request: &Request<()>, body: SizeHint) -> Facts<'_> {
+        of(RequestHead::of(request), &body)
     }
 
     #[test]
     fn target_and_host_are_those_of_the_wire() {
-        let plain = parts(Request::get("/a//b;x?q=1").header("host", "example.com:80"));
-        let facts = of(&plain, &SizeHint::default());
-        assert_eq!((facts.method, facts.target, facts.host), ("GET", "/a//b;x?q=1", "example.com:80"));
-        assert_eq!((facts.version, facts.body_bytes, facts.route), ("HTTP/1.1", None, None));
+        let plain = request(Request::get("/a//b;x?q=1").header("host", "example.com:80"));
+        let plain = facts(&plain, SizeHint::default());
+        assert_eq!((plain.method, plain.target, plain.host), ("GET", "/a//b;x?q=1", ""), "the field says it");
+        assert_eq!((plain.version, plain.body_bytes, plain.route), ("HTTP/1.1", None, None));
 
-        let absolute = parts(Request::post("http://one.example/x").header("host", "two.example"));
-        let facts = of(&absolute, &SizeHint::default());
-        assert_eq!((facts.method, facts.target, facts.host), ("POST", "/x", "one.example"));
+        let absolute = request(Request::post("http://one.example/x").header("host", "two.example"));
+        let absolute = facts(&absolute, SizeHint::default());
+        assert_eq!((absolute.method, absolute.target, absolute.host), ("POST", "/x", "one.example"));
     }
 
     #[test]
     fn the_length_of_a_body_is_the_true_one_or_the_announced_one() {
-        let announced = |value: &'static str| parts(Request::post("/").header("content-length", value));
-        let unknown = SizeHint::default();
-        assert_eq!(of(&announced("700"), &unknown).body_bytes, Some(700));
-        assert_eq!(of(&announced("700"), &SizeHint::with_exact(5)).body_bytes, Some(5));
-        assert_eq!(of(&announced("-1"), &unknown).body_bytes, None);
-        let chunked = Request::post("/").header("content-length", "1").header("transfer-encoding", "chunked");
-        assert_eq!(of(&parts(chunked), &unknown).body_bytes, None, "nothing was announced");
-        let twice = Request::post("/").header("content-length", "1").header("content-length", "700");
-        assert_eq!(of(&parts(twice), &unknown).body_bytes, None);
+        let length = |builder, body| facts(&request(builder), body).body_bytes;
+        let announced = |value: &'static str| Request::post("/").header("content-length", value);
+        let unknown = SizeHint::default;
+        assert_eq!(length(announced("700"), unknown()), Some(700));
+        assert_eq!(length(announced("700"), SizeHint::with_exact(5)), Some(5));
+        assert_eq!(length(announced("-1"), unknown()), None);
+        let chunked = announced("1").header("transfer-encoding", "chunked");
+        assert_eq!(length(chunked, unknown()), None, "nothing was announced");
+        let twice = announced("1").header("content-length", "700");
+        assert_eq!(length(twice, unknown()), None);
     }
 }

@@ -14,7 +14,7 @@ use crate::admitted::{Admitted, Open};
 use crate::answer;
 use crate::turn::Turn;
 use crate::turnstile::Turnstile;
-use crate::{ResponseBody, ResponseFuture};
+use crate::{RequestHead, ResponseBody, ResponseFuture};
 
 /// A service behind a turnstile; made by [`crate::TollgateLayer`]. It has no state of its own.
 #[derive(Clone)]
@@ -50,16 +50,14 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (parts, body) = request.into_parts();
-        let limiter = &self.turnstile.limiter;
-        let decision = self.turnstile.check(&parts, &body.size_hint());
+        let (head, limiter) = (RequestHead::of(&request), &self.turnstile.limiter);
+        let decision = self.turnstile.check(head, &request.body().size_hint());
         if !decision.is_admitted() {
             self.turnstile.counts.denied.add();
-            return ResponseFuture::denied(answer::denial(limiter, &decision, answer::grpc_type(&parts)));
+            return ResponseFuture::denied(answer::denial(limiter, &decision, answer::grpc_type(head)));
         }
         let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
         let admitted = Admitted { fields, open: Open::of(limiter, decision) };
-        let request = Request::from_parts(parts, body);
         match turn {
             None => ResponseFuture::called(self.inner.call(request), admitted),
             Some(turn) => {

@@ -3,18 +3,17 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::request::Parts;
 use http_body::SizeHint;
-use tollgate::policy::{Facts, Policy, client_address, trust_line};
-use tollgate::{Decision, PolicyLimiter};
+use tollgate::policy::{Facts, client_address, trust_line};
+use tollgate::{Decision, InForce, PolicyLimiter};
 
 use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
 use crate::token::{Token, TokenReader};
-use crate::{Principal, Warning, peer, request_facts};
+use crate::{Principal, RequestHead, Warning, peer, request_facts};
 
 /// Adds to a request's facts what only the program knows.
-pub(crate) type FactsHook = dyn for<'a> Fn(&'a Parts, &mut Facts<'a>) + Send + Sync;
+pub(crate) type FactsHook = dyn for<'a> Fn(RequestHead<'a>, &mut Facts<'a>) + Send + Sync;
 
 /// The settings of a layer. Clones share limiter, counts and keys.
 #[derive(Clone)]
@@ -38,12 +37,11 @@ impl Turnstile {
     }
 
     /// Decides a request, and charges it if it is admitted.
-    pub(crate) fn check(&self, parts: &Parts, body: &SizeHint) -> Decision {
-        let fields = HeaderFields(&parts.headers);
-        let (address, token) = self.limiter.with_policy(|policy| {
-            (self.client_address(policy, parts, fields), self.read_token(policy, fields))
-        });
-        let (user, plan) = match parts.extensions.get::<Principal>() {
+    #[inline]
+    pub(crate) fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
+        let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
+        let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
+        let (user, plan) = match head.extensions.get::<Principal>() {
             // The plan of somebody's token is not that of whom the program knows.
             Some(principal) => (principal.user.as_deref(), principal.plan.as_deref()),
             None => (token.user.as_deref(), token.plan.as_deref()),
@@ -54,18 +52,18 @@ impl Turnstile {
             user,
             plan,
             claims: token.claims(),
-            ..request_facts::of(parts, body)
+            ..request_facts::of(head, body)
         };
         if let Some(facts_with) = &self.facts_with {
-            facts_with(parts, &mut facts);
+            facts_with(head, &mut facts);
         }
-        self.limiter.check(&facts)
+        policy.check(&facts)
     }
 
     /// The client's address by what the policy trusts (K3).
-    fn client_address(&self, policy: &Policy, parts: &Parts, fields: HeaderFields<'_>) -> Option<IpAddr> {
-        let (settings, peer) = (&policy.client_address, peer::of(&parts.extensions));
-        let found = client_address(settings, peer, &fields);
+    fn client_address(&self, policy: &InForce<'_>, head: RequestHead<'_>) -> Option<IpAddr> {
+        let (settings, peer) = (&policy.client_address, peer::of(head.extensions));
+        let found = client_address(settings, peer, &HeaderFields(head.headers));
         match peer {
             Some(peer) if found.ignored_forwarding_header => self.counts.untrusted_forwarding.add_and(|| {
                 let (field, line) = (settings.header.field_name().into(), trust_line(settings, peer));
@@ -78,7 +76,7 @@ impl Turnstile {
     }
 
     /// What the request's token says, if it counts (K4).
-    fn read_token(&self, policy: &Policy, fields: HeaderFields<'_>) -> Token {
+    fn read_token(&self, policy: &InForce<'_>, fields: HeaderFields<'_>) -> Token {
         match self.tokens.read(&self.limiter, policy, fields) {
             Ok(token) => token,
             Err(Some(warning)) => {

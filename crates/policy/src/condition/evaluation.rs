@@ -21,9 +21,9 @@ pub(crate) fn holds(condition: &Condition, request: &Request<'_>, trusts_upstrea
         Condition::All(all) => all.iter().all(|one| holds(one, request, trusts_upstream)),
         Condition::Any(any) => any.iter().any(|one| holds(one, request, trusts_upstream)),
         Condition::Not(inner) => !holds(inner, request, trusts_upstream),
-        Condition::Path(test) => path_test::holds(test, request.path),
+        Condition::Path(test) => path_test::holds(test, request.path()),
         Condition::Method(methods) => methods.meets(request.method),
-        Condition::Host(pattern) => request.host.is_some_and(|host| host_matches(pattern, host)),
+        Condition::Host(pattern) => request.host().is_some_and(|host| host_matches(pattern, host)),
         Condition::Value(source, test) => value_holds(source, test, request, trusts_upstream),
     }
 }

@@ -26,13 +26,13 @@ pub(super) fn why_not(condition: &Condition, request: &Request<'_>, trusts_upstr
         }
         Condition::Not(inner) => format!("it is not for requests for which {}", describe(inner)),
         Condition::Path(test) => {
-            let path = request.path.view(test.is_case_sensitive, test.keeps_trailing_slash);
+            let path = request.path().view(test.is_case_sensitive, test.keeps_trailing_slash);
             format!("the path is `{}`, not {}", shown(path), path_words(&test.pattern))
         }
         Condition::Method(methods) => {
             format!("the method is `{}`, not {}", shown(request.facts.method), method_words(*methods))
         }
-        Condition::Host(pattern) => match request.host {
+        Condition::Host(pattern) => match request.host() {
             Some(host) => format!("the host is `{}`, not {}", shown(host), host_words(pattern)),
             None => format!("the request names no host, and {} is asked for", host_words(pattern)),
         },

@@ -39,6 +39,14 @@ impl PathTree {
         }
     }
 
+    /// All entries, in the order in which they were filed, if they come into question whatever the path is.
+    #[inline]
+    pub(super) fn entries_for_any_path(&self) -> Option<&[Entry]> {
+        let Node { here, open, children, any_child } = &self.root;
+        let is_flat = here.is_empty() && children.is_empty() && any_child.is_none();
+        is_flat.then_some(open)
+    }
+
     /// Shows every entry that comes into question for a path whose case is folded.
     pub(super) fn walk(&self, path: &str, visit: &mut impl FnMut(&Entry)) {
         let rest = path.strip_prefix('/').filter(|rest| !rest.is_empty());

@@ -7,7 +7,7 @@ use crate::Ruling;
 use crate::few::Few;
 
 /// So many rules that only watch are told; the later ones of the policy are dropped, which changes no verdict.
-pub(crate) const SHADOW_HITS_MAX: usize = 16;
+pub const SHADOW_HITS_MAX: usize = 16;
 
 /// So many groups are held without the allocator.
 const GROUPS_ON_STACK: usize = 16;

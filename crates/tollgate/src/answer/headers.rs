@@ -25,8 +25,17 @@ pub(super) fn each(answering: &Answering<'_>, mut visit: impl FnMut(&str, &str))
         };
         let profiles = answering.settings.headers;
         if profiles.draft {
-            visit("RateLimit-Policy", policies(answering, &standing).as_str());
-            visit("RateLimit", service_limit(&standing, reset_s).as_str());
+            match (answering.outcome, standing.text()) {
+                (Outcome::Admitted { .. }, Some(text)) => visit("RateLimit-Policy", text.policy()),
+                _ => {
+                    let mut line = Line::new();
+                    policies(&mut line, answering, &standing);
+                    visit("RateLimit-Policy", line.as_str());
+                }
+            }
+            let mut line = Line::new();
+            service_limit(&mut line, &standing, reset_s);
+            visit("RateLimit", line.as_str());
         }
         if profiles.legacy {
             let names = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
@@ -45,21 +54,20 @@ pub(super) fn each(answering: &Answering<'_>, mut visit: impl FnMut(&str, &str))
 }
 
 /// `"user";q=50;w=5`, of each rule that denied, or of the one that is tightest.
-fn policies(answering: &Answering<'_>, tightest: &Standing<'_>) -> Line {
-    let mut line = Line::new();
+fn policies(line: &mut Line, answering: &Answering<'_>, tightest: &Standing<'_>) {
     if let Outcome::Admitted { .. } = answering.outcome {
-        policy(&mut line, tightest);
+        policy(line, tightest);
     }
     for (index, violation) in answering.outcome.violated().take(CHARGES_MAX).enumerate() {
         if index > 0 {
             line.literal(", ");
         }
-        policy(&mut line, &violation.standing);
+        policy(line, &violation.standing);
     }
-    line
 }
 
-fn policy(line: &mut Line, standing: &Standing<'_>) {
+/// `"user";q=50;w=5`, of one rule.
+pub(super) fn policy(line: &mut Line, standing: &Standing<'_>) {
     line.quoted(standing.rule()).literal(";q=").number(standing.quota());
     if standing.counts_places() {
         line.literal(r#";qu="concurrent-requests""#);
@@ -70,13 +78,16 @@ fn policy(line: &mut Line, standing: &Standing<'_>) {
 }
 
 /// `"user";r=42;t=1`.
-fn service_limit(standing: &Standing<'_>, reset_s: Option<u64>) -> Line {
-    let mut line = Line::new();
-    line.quoted(standing.rule()).literal(";r=").number(standing.remaining());
+#[inline]
+fn service_limit(line: &mut Line, standing: &Standing<'_>, reset_s: Option<u64>) {
+    match standing.text() {
+        Some(text) => line.literal(text.name()),
+        None => line.quoted(standing.rule()),
+    };
+    line.literal(";r=").number(standing.remaining());
     if let Some(seconds) = reset_s {
         line.literal(";t=").number(seconds);
     }
-    line
 }
 
 /// Limit, remaining and, if it is known, reset.

@@ -3,39 +3,34 @@
 //! Whatever is written, it holds printable ASCII alone: any other character becomes a question mark, so no value can end its
 //! field early.
 
+use arrayvec::ArrayString;
+
 use crate::NAME_BYTES_MAX;
 
 /// What fits without the heap: any one rule's name, every character of it escaped, with its figures.
 const STACK_BYTES: usize = 320;
 
-/// Digits of the largest number.
-const DIGITS_MAX: usize = 20;
-
 /// A value that is being written.
 pub(super) struct Line {
-    stack: [u8; STACK_BYTES],
-    used: usize,
+    stack: ArrayString<STACK_BYTES>,
     /// All of it, once it is longer than the stack has room for.
     heap: String,
 }
 
 impl Line {
+    #[inline]
     pub(super) const fn new() -> Line {
-        Line { stack: [0; STACK_BYTES], used: 0, heap: String::new() }
+        Line { stack: ArrayString::new_const(), heap: String::new() }
     }
 
     /// A string of RFC 9651, of at most [`NAME_BYTES_MAX`] characters: in quotes, with quotes and backslashes escaped.
     pub(super) fn quoted(&mut self, text: &str) -> &mut Line {
         self.push('"');
-        if text.len() <= NAME_BYTES_MAX && text.bytes().all(|byte| !matches!(byte, b'"' | b'\\')) {
-            self.literal(text);
-        } else {
-            for c in text.chars().take(NAME_BYTES_MAX) {
-                if matches!(c, '"' | '\\') {
-                    self.push('\\');
-                }
-                self.push(c);
+        for c in text.chars().take(NAME_BYTES_MAX) {
+            if matches!(c, '"' | '\\') {
+                self.push('\\');
             }
+            self.push(c);
         }
         self.push('"');
         self
@@ -45,63 +40,49 @@ impl Line {
     pub(super) fn text(&mut self, text: &str, chars_max: usize) -> &mut Line {
         let text = text.trim();
         let end = text.char_indices().nth(chars_max).map_or(text.len(), |(end, _)| end);
-        self.literal(text[..end].trim_end())
-    }
-
-    pub(super) fn literal(&mut self, text: &str) -> &mut Line {
-        let room = self.stack.get_mut(self.used..self.used + text.len()).filter(|_| self.heap.is_empty());
-        match room {
-            Some(room) if text.bytes().all(is_printable) => {
-                room.copy_from_slice(text.as_bytes());
-                self.used += text.len();
-            }
-            _ => {
-                for c in text.chars() {
-                    self.push(c);
-                }
-            }
-        }
+        text[..end].trim_end().chars().for_each(|c| self.push(c));
         self
     }
 
-    /// A number in decimal. By hand, since it is on every answer: `fmt` takes as long as the rest of a field.
-    pub(super) fn number(&mut self, number: u64) -> &mut Line {
-        let (mut digits, mut at, mut rest) = ([b'0'; DIGITS_MAX], DIGITS_MAX, number);
-        loop {
-            at -= 1;
-            // Below ten.
-            digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.literal(std::str::from_utf8(&digits[at..]).unwrap_or_default())
+    /// Text that is known to be printable.
+    #[inline]
+    pub(super) fn literal(&mut self, text: &str) -> &mut Line {
+        debug_assert!(text.bytes().all(is_printable), "{text:?}");
+        self.put(text);
+        self
     }
 
+    /// A number in decimal.
+    #[inline]
+    pub(super) fn number(&mut self, number: u64) -> &mut Line {
+        self.put(itoa::Buffer::new().format(number));
+        self
+    }
+
+    #[inline]
     pub(super) fn as_str(&self) -> &str {
-        if self.heap.is_empty() {
-            // All of it is ASCII.
-            std::str::from_utf8(&self.stack[..self.used]).unwrap_or_default()
-        } else {
-            &self.heap
-        }
+        if self.heap.is_empty() { &self.stack } else { &self.heap }
     }
 
     fn push(&mut self, c: char) {
         let byte = u8::try_from(c).ok().filter(|byte| is_printable(*byte)).unwrap_or(b'?');
-        match self.stack.get_mut(self.used) {
-            Some(room) if self.heap.is_empty() => {
-                *room = byte;
-                self.used += 1;
-            }
-            _ => {
-                if self.heap.is_empty() {
-                    self.heap = self.as_str().to_owned();
-                }
-                self.heap.push(char::from(byte));
-            }
+        self.put(char::from(byte).encode_utf8(&mut [0]));
+    }
+
+    /// Adds what is printable.
+    #[inline]
+    fn put(&mut self, text: &str) {
+        if !self.heap.is_empty() || self.stack.try_push_str(text).is_err() {
+            self.spill(text);
         }
+    }
+
+    #[cold]
+    fn spill(&mut self, text: &str) {
+        if self.heap.is_empty() {
+            self.heap.push_str(&self.stack);
+        }
+        self.heap.push_str(text);
     }
 }
 

@@ -2,25 +2,26 @@
 
 use std::time::Duration;
 
-use tollgate_core::{Algorithm, Limit, Moment, Ruler, Span, Start, Tokens};
+use tollgate_core::{Algorithm, Moment, Ruler, Span, Start, Tokens};
 
 use super::reason;
+use super::rule_text::RuleText;
 
-/// One rule's bucket after a check. Whole tokens are rounded down, times are rounded up when they are shown.
+/// One rule's bucket after a check. Whole tokens are rounded down, times are rounded up when they are shown. Figures are
+/// worked out when they are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing<'a> {
     rule: &'a str,
     scope: &'a str,
-    /// Whole tokens of a full bucket.
-    quota: u64,
-    /// Seconds, at least 1.
-    window_s: Option<u64>,
-    /// Whole tokens, at most the quota.
-    remaining: u64,
+    algorithm: &'a Algorithm,
+    /// At most what a full bucket holds.
+    remaining: Tokens,
+    /// Since 1970.
+    now: Duration,
+    /// Known better than from what remains.
     full_in: Option<Span>,
-    counts_places: bool,
-    reason: &'static str,
     is_shadow: bool,
+    text: Option<&'a RuleText>,
 }
 
 impl<'a> Standing<'a> {
@@ -38,35 +39,18 @@ impl<'a> Standing<'a> {
     pub fn new(
         rule: &'a str,
         scope: &'a str,
-        algorithm: &Algorithm,
+        algorithm: &'a Algorithm,
         remaining: Tokens,
         now: Duration,
     ) -> Standing<'a> {
-        let full = algorithm.full();
-        let remaining = remaining.min(full);
-        let missing = Tokens::from_micros(full.as_micros() - remaining.as_micros());
-        let (window, full_in) = match algorithm {
-            Algorithm::TokenBucket(limit) => of_rate(limit, missing),
-            Algorithm::LeakyBucket(leaky) => of_rate(&leaky.limit(), missing),
-            Algorithm::FixedWindow(fixed) => (Some(fixed.window().length()), window_end(*algorithm, now)),
-            Algorithm::SlidingLog(log) => (Some(log.window()), Some(log.window())),
-            Algorithm::SlidingCounter(counter) => {
-                (Some(counter.window()), Some(counter.window() + counter.window()))
-            }
-            // Places are given back when their holders like; nor would a window of an unknown algorithm be true.
-            _ => (None, None),
-        };
-        Standing {
-            rule,
-            scope,
-            quota: full.whole(),
-            window_s: window.map(|window| seconds_up(window).max(1)),
-            remaining: remaining.whole(),
-            full_in: if missing == Tokens::ZERO { Some(Span::ZERO) } else { full_in },
-            counts_places: matches!(algorithm, Algorithm::Concurrency(_)),
-            reason: reason::of_algorithm(algorithm),
-            is_shadow: false,
-        }
+        let remaining = remaining.min(algorithm.full());
+        Standing { rule, scope, algorithm, remaining, now, full_in: None, is_shadow: false, text: None }
+    }
+
+    /// The same, with what is always said of its rule, which must be of the same name and algorithm.
+    #[must_use]
+    pub(crate) const fn with_text(self, text: &'a RuleText) -> Standing<'a> {
+        Standing { text: Some(text), ..self }
     }
 
     /// The same for a bucket that is known to be full in this time if nobody spends: a sliding window's exact time is not a
@@ -99,23 +83,44 @@ impl<'a> Standing<'a> {
     }
 
     /// Whole tokens of a full bucket, rounded down.
-    pub const fn quota(&self) -> u64 {
-        self.quota
+    pub fn quota(&self) -> u64 {
+        self.algorithm.full().whole()
     }
 
     /// In how many seconds the quota is minted, rounded up, at least 1; `None` if it is no matter of time.
-    pub const fn window_s(&self) -> Option<u64> {
-        self.window_s
+    pub fn window_s(&self) -> Option<u64> {
+        let window = match self.algorithm {
+            Algorithm::TokenBucket(limit) => limit.time_to_full(),
+            Algorithm::LeakyBucket(leaky) => leaky.limit().time_to_full(),
+            Algorithm::FixedWindow(fixed) => fixed.window().length(),
+            Algorithm::SlidingLog(log) => log.window(),
+            Algorithm::SlidingCounter(counter) => counter.window(),
+            // Places are given back when their holders like; nor would a window of an unknown algorithm be true.
+            _ => return None,
+        };
+        Some(seconds_up(window).max(1))
     }
 
     /// Whole tokens that are left, rounded down; at most the quota.
     pub const fn remaining(&self) -> u64 {
-        self.remaining
+        self.remaining.whole()
     }
 
     /// When the bucket is full again if nobody spends; `None` if nobody can tell.
-    pub const fn full_in(&self) -> Option<Span> {
-        self.full_in
+    pub fn full_in(&self) -> Option<Span> {
+        let missing = self.algorithm.full().as_micros() - self.remaining.as_micros();
+        if missing == 0 {
+            return Some(Span::ZERO);
+        }
+        let missing = Tokens::from_micros(missing);
+        self.full_in.or_else(|| match self.algorithm {
+            Algorithm::TokenBucket(limit) => Some(limit.time_to_mint(missing)),
+            Algorithm::LeakyBucket(leaky) => Some(leaky.limit().time_to_mint(missing)),
+            Algorithm::FixedWindow(_) => window_end(*self.algorithm, self.now),
+            Algorithm::SlidingLog(log) => Some(log.window()),
+            Algorithm::SlidingCounter(counter) => Some(counter.window() + counter.window()),
+            _ => None,
+        })
     }
 
     /// Whether the rule only watches.
@@ -125,22 +130,23 @@ impl<'a> Standing<'a> {
 
     /// Whether the quota is of places at work instead of tokens.
     pub(super) const fn counts_places(&self) -> bool {
-        self.counts_places
+        matches!(self.algorithm, Algorithm::Concurrency(_))
     }
 
     /// What a denial by this algorithm is called.
-    pub(super) const fn reason(&self) -> &'static str {
-        self.reason
+    pub(super) fn reason(&self) -> &'static str {
+        reason::of_algorithm(self.algorithm)
+    }
+
+    /// What is always said of its rule, if it was written before.
+    pub(super) const fn text(&self) -> Option<&'a RuleText> {
+        self.text
     }
 }
 
 /// Whole seconds, rounded up.
 pub(super) const fn seconds_up(span: Span) -> u64 {
     span.as_nanos().div_ceil(1_000_000_000)
-}
-
-fn of_rate(limit: &Limit, missing: Tokens) -> (Option<Span>, Option<Span>) {
-    (Some(limit.time_to_full()), Some(limit.time_to_mint(missing)))
 }
 
 /// How long after `now` the calendar's next window begins.
@@ -153,7 +159,7 @@ fn window_end(algorithm: Algorithm, now: Duration) -> Option<Span> {
 #[cfg(test)]
 mod tests {
     use tollgate_core::{
-        Burst, Concurrency, FixedWindow, LeakyBucket, Rate, SlidingCounter, SlidingLog, Window,
+        Burst, Concurrency, FixedWindow, LeakyBucket, Limit, Rate, SlidingCounter, SlidingLog, Window,
     };
 
     use super::*;
@@ -168,7 +174,8 @@ mod tests {
         expected: (u64, Option<u64>, u64, Option<u64>),
     ) {
         let remaining = Tokens::from_micros(remaining_micros);
-        let standing = Standing::new("r", "user", &algorithm.into(), remaining, NOW);
+        let algorithm = algorithm.into();
+        let standing = Standing::new("r", "user", &algorithm, remaining, NOW);
         let full_in_s = standing.full_in().map(seconds_up);
         assert_eq!((standing.quota(), standing.window_s(), standing.remaining(), full_in_s), expected);
     }

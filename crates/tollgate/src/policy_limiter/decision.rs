@@ -5,41 +5,54 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::Guard as Loaded;
-use arrayvec::ArrayVec;
-use tollgate_core::{BucketSet, CHARGES_MAX, Cost};
+use tollgate_core::BucketSet;
 use tollgate_policy::{Policy, Rule as PolicyRule};
 
+use super::asked::Asked;
 use super::refused::Refused;
 use super::ruleset::Ruleset;
-use crate::{Charge, Guard, Reservation, SettleError, Settled, Verdict};
+use crate::{Charge, Guard, Verdict};
 
 /// What a policy decides of one request.
 ///
-/// Places of [`crate::Concurrency`] rules are held until it is dropped. Estimates of rules that settle by a response header stand
-/// until [`super::PolicyLimiter::settle`], or for good.
+/// Places of [`crate::Concurrency`] rules are held until it is dropped, by rules that only watch, too. Estimates of rules that
+/// settle by a response header stand until [`super::PolicyLimiter::settle`], or for good.
 #[must_use = "a decision that nobody looks at limits nothing"]
 pub struct Decision {
     pub(super) ruleset: Loaded<Arc<Ruleset>>,
     pub(super) verdict: Option<Verdict>,
     pub(super) refused: Option<Refused>,
     /// What was asked of the buckets, of enforced rules only.
-    pub(super) charges: ArrayVec<Charge, CHARGES_MAX>,
-    /// The rule of each charge.
-    pub(super) rules: ArrayVec<usize, CHARGES_MAX>,
-    pub(super) held: Held,
+    pub(super) asked: Asked,
+    /// What the response matters to.
+    pub(super) open: Option<Box<Open>>,
+}
+
+/// Charges that are held until the response has come.
+#[derive(Default)]
+pub(super) struct Open {
+    /// Those of enforced rules, if the response matters to any of them.
+    pub(super) held: Option<Guard>,
+    /// Those of rules that only watch, each on its own.
+    pub(super) watched: Vec<Watched>,
     /// It was settled by its response: once is enough.
     pub(super) is_settled: AtomicBool,
 }
 
-/// What must be given back or settled.
-pub(super) enum Held {
-    Nothing,
-    #[expect(dead_code, reason = "held for what dropping it does")]
-    Places(Guard),
-    Estimate(Reservation),
+/// A charge of a rule that only watches, held as if the rule were enforced.
+pub(super) struct Watched {
+    pub(super) rule: usize,
+    pub(super) charge: Charge,
+    pub(super) held: Guard,
 }
 
 impl Decision {
+    /// A decision in which nobody has had a say.
+    #[inline]
+    pub(super) fn undecided(ruleset: Loaded<Arc<Ruleset>>) -> Decision {
+        Decision { ruleset, verdict: None, refused: None, asked: Asked::nothing(), open: None }
+    }
+
     /// Whether to go ahead.
     pub fn is_admitted(&self) -> bool {
         self.refused.is_none() && self.verdict.is_none_or(|verdict| verdict.is_admitted())
@@ -62,7 +75,7 @@ impl Decision {
 
     /// The enforced rules that were asked, in the policy's order.
     pub fn rules(&self) -> impl Iterator<Item = &PolicyRule> {
-        self.rules.iter().filter_map(|rule| self.policy().rules.get(*rule))
+        self.asked.rules().iter().filter_map(|rule| self.policy().rules.get(*rule))
     }
 
     /// Those of them that denied.
@@ -78,14 +91,13 @@ impl Decision {
 
     /// A number that is the same for the same client under the same rules of the same limiter: for jitter.
     pub fn identity(&self) -> u64 {
-        self.charges.iter().fold(0, |mixed, charge| mixed.rotate_left(7) ^ charge.identity())
+        self.asked.charges().iter().fold(0, |mixed, charge| mixed.rotate_left(7) ^ charge.identity())
     }
 
     /// Whether the response matters: it holds places, or rules settle or refund by what the response says. If not, it may be
     /// dropped as soon as the client has been told.
     pub fn awaits_response(&self) -> bool {
-        !matches!(self.held, Held::Nothing)
-            || (self.is_admitted() && self.rules().any(|rule| !rule.refund_statuses.is_empty()))
+        self.open.is_some()
     }
 
     /// Which of the charges denied.
@@ -93,17 +105,6 @@ impl Decision {
         match self.verdict {
             Some(Verdict::Deny { denied, .. } | Verdict::Never { denied }) => denied,
             _ => BucketSet::EMPTY,
-        }
-    }
-}
-
-/// An estimate that nobody settled stands, and places are given back.
-impl Drop for Decision {
-    fn drop(&mut self) {
-        if let Held::Estimate(reservation) = &self.held {
-            let estimates: ArrayVec<Cost, CHARGES_MAX> = self.charges.iter().map(Charge::cost).collect();
-            // Settled already, most likely.
-            let _settled: Result<Settled, SettleError> = reservation.commit_each(&estimates);
         }
     }
 }

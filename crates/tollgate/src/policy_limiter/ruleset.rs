@@ -6,6 +6,7 @@ use tollgate_core::Algorithm;
 use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
 
 use super::error::PolicyError;
+use crate::answer::RuleText;
 use crate::{Breadth, Charge, Limiter, Rule, RuleError};
 
 /// How often the buckets of one rule may be started anew in the life of a limiter, because its limit became another kind of limit.
@@ -30,9 +31,10 @@ struct Buckets {
     enforced: Option<Rule>,
     /// Its own buckets, of clients for which it is a shadow; `None` if there are none.
     shadow: Option<Rule>,
-    takes_places: bool,
-    /// Its charge is an estimate until the response is there.
-    settles: bool,
+    /// The response matters to its charges: it takes places, settles or refunds.
+    awaits_response: bool,
+    /// What answers always say of it; `None` of rules that charge nothing.
+    text: Option<RuleText>,
     counts: RuleCounts,
 }
 
@@ -92,14 +94,15 @@ impl Ruleset {
         Some(rule.as_ref()?.charge_n(hit.key, hit.cost))
     }
 
-    /// Whether a rule takes places, which must be given back.
-    pub(super) fn takes_places(&self, rule: usize) -> bool {
-        self.rules.get(rule).is_some_and(|buckets| buckets.takes_places)
+    /// Whether the response matters to the charges of a rule: it takes places, settles or refunds.
+    #[inline]
+    pub(super) fn awaits_response(&self, rule: usize) -> bool {
+        self.rules.get(rule).is_some_and(|buckets| buckets.awaits_response)
     }
 
-    /// Whether the charge of a rule is an estimate.
-    pub(super) fn settles(&self, rule: usize) -> bool {
-        self.rules.get(rule).is_some_and(|buckets| buckets.settles)
+    /// What answers always say of a rule.
+    pub(super) fn text(&self, rule: usize) -> Option<&RuleText> {
+        self.rules.get(rule)?.text.as_ref()
     }
 
     pub(super) fn note_denied(&self, rule: usize) {
@@ -130,17 +133,16 @@ impl Buckets {
         let counts = RuleCounts::default();
         let mode = rule.mode.min(policy.mode);
         let Action::Limit(algorithm) = rule.action else {
-            return Ok(Buckets { enforced: None, shadow: None, takes_places: false, settles: false, counts });
+            return Ok(Buckets { enforced: None, shadow: None, awaits_response: false, text: None, counts });
         };
         let takes_places = matches!(algorithm, Algorithm::Concurrency(_));
         let declare = |kind| handle(limiter, kind, rule, algorithm);
-        // A rule that takes places cannot watch: nobody would give the places back.
         let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
         Ok(Buckets {
             enforced: (mode == Mode::Enforce).then(|| declare("")).transpose()?,
-            shadow: (watches && !takes_places).then(|| declare("shadow ")).transpose()?,
-            takes_places,
-            settles: rule.settle_header.is_some(),
+            shadow: watches.then(|| declare("shadow ")).transpose()?,
+            awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
+            text: Some(RuleText::of(&rule.name, &algorithm)),
             counts,
         })
     }

@@ -17,7 +17,7 @@ const FAULT_WAIT: Span = Span::from_secs(1);
 impl PolicyLimiter {
     /// What the bucket of each enforced rule that was asked holds now, in the order of [`Decision::rules`].
     pub fn balances<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Tokens> + 'd {
-        decision.charges.iter().map(|charge| self.inner.limiter.balance_of(charge))
+        decision.asked.charges().iter().map(|charge| self.inner.limiter.balance_of(charge))
     }
 
     /// Where the client stands now with each enforced rule that was asked, in the order of [`Decision::rules`].
@@ -30,7 +30,7 @@ impl PolicyLimiter {
         decision: &'d Decision,
         now: Duration,
     ) -> impl Iterator<Item = Standing<'d>> + 'd {
-        let asked = decision.rules().zip(&decision.charges);
+        let asked = decision.rules().zip(decision.asked.charges());
         asked.filter_map(move |(rule, charge)| standing(&self.inner.limiter, rule, charge, now))
     }
 
@@ -65,12 +65,12 @@ impl PolicyLimiter {
             return None;
         }
         // Of one token bucket, what is left is known from the check itself.
-        if let ([rule], Some(Verdict::Admit { remaining, .. })) =
-            (decision.rules.as_slice(), decision.verdict)
-            && let rule = decision.policy().rules.get(*rule)?
+        if let ([at], Some(Verdict::Admit { remaining, .. })) = (decision.asked.rules(), decision.verdict)
+            && let rule = decision.policy().rules.get(*at)?
             && let Action::Limit(algorithm @ Algorithm::TokenBucket(_)) = &rule.action
         {
-            return Some(Standing::new(&rule.name, rule.scope.name(), algorithm, remaining, now));
+            let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, remaining, now);
+            return decision.ruleset.text(*at).map(|text| standing.with_text(text));
         }
         Standing::tightest(self.standings_at(decision, now))
     }
@@ -89,8 +89,8 @@ fn standing<'d>(
     charge: &Charge,
     now: Duration,
 ) -> Option<Standing<'d>> {
-    let Action::Limit(algorithm) = rule.action else { return None };
-    let standing = Standing::new(&rule.name, rule.scope.name(), &algorithm, limiter.balance_of(charge), now);
+    let Action::Limit(algorithm) = &rule.action else { return None };
+    let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, limiter.balance_of(charge), now);
     // What a sliding window holds does not say when it will be full.
     let slides = matches!(algorithm, Algorithm::SlidingCounter(_) | Algorithm::SlidingLog(_));
     Some(if slides { standing.full_again_in(limiter.time_to_full(charge)) } else { standing })
@@ -103,7 +103,7 @@ fn violated<'d>(
     now: Duration,
 ) -> impl Iterator<Item = Violation<'d>> {
     let denied = decision.denied();
-    let asked = decision.rules().zip(&decision.charges).enumerate();
+    let asked = decision.rules().zip(decision.asked.charges()).enumerate();
     asked.filter(move |(at, _)| denied.contains(*at)).filter_map(move |(_, (rule, charge))| {
         let wait = match limiter.peek_all(&[*charge]) {
             Verdict::Deny { wait, .. } => wait,

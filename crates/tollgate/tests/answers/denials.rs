@@ -15,7 +15,7 @@ fn denied<'a>(wait_ms: u64, violated: &'a [Violation<'a>]) -> Outcome<'a> {
 
 #[test]
 fn a_denial_is_429_with_everything_a_client_needs() {
-    let violated = [violation("user", &bucket(10, 50), 900_000, 1_200)];
+    let violated = [violation("user", bucket(10, 50), 900_000, 1_200)];
     let told = tell(&profiles(true, true, true), denied(1_200, &violated), "ann");
     assert_eq!(told.status(), 429);
     let expected = [
@@ -56,7 +56,7 @@ fn a_denial_is_429_with_everything_a_client_needs() {
 #[test]
 fn defect_9_the_wait_is_neither_nothing_nor_a_second_too_much() {
     for (wait_ms, seconds) in [(0, 1), (1, 1), (999, 1), (1_000, 1), (1_001, 2), (60_000, 60)] {
-        let violated = [violation("user", &bucket(10, 50), 0, wait_ms)];
+        let violated = [violation("user", bucket(10, 50), 0, wait_ms)];
         let told = tell(&plain(), denied(wait_ms, &violated), "ann");
         assert_eq!(told.retry_after_s(), Some(seconds), "{wait_ms} ms");
         assert_eq!(told.header("RateLimit"), Some(&*format!(r#""user";r=0;t={seconds}"#)));
@@ -69,7 +69,7 @@ fn defect_9_jitter_lengthens_what_is_told_and_leaves_the_exact_wait_alone() {
     for (wait_ms, range) in [(1_000, 1..=2), (2_000, 2..=3)] {
         let mut counts = [0; 4];
         for client in 0..1_000 {
-            let violated = [violation("user", &bucket(10, 50), 0, wait_ms)];
+            let violated = [violation("user", bucket(10, 50), 0, wait_ms)];
             let settings =
                 AnswerSettings { headers: profiles(true, true, true).headers, ..AnswerSettings::default() };
             let told = tell(&settings, denied(wait_ms, &violated), &format!("user:{client}"));
@@ -90,7 +90,7 @@ fn defect_9_jitter_lengthens_what_is_told_and_leaves_the_exact_wait_alone() {
 
 #[test]
 fn defect_10_remaining_is_what_the_bucket_holds_on_denials_too() {
-    let violated = [violation("user", &bucket(1, 50), 7_900_000, 2_100)];
+    let violated = [violation("user", bucket(1, 50), 7_900_000, 2_100)];
     let told = tell(&profiles(true, true, true), denied(2_100, &violated), "ann");
     assert_eq!(told.header("RateLimit"), Some(r#""user";r=7;t=3"#));
     assert_eq!(told.header("RateLimit-Remaining"), Some("7"));
@@ -114,7 +114,7 @@ fn of_several_rules_all_are_named_and_the_longest_wait_is_told() {
 
 #[test]
 fn never_is_told_apart_and_promises_no_time() {
-    let violated = [violation("user", &bucket(10, 50), 50_000_000, 0)];
+    let violated = [violation("user", bucket(10, 50), 50_000_000, 0)];
     let settings = AnswerSettings { body: BodyProfile::Problem, ..profiles(true, true, true) };
     let told = tell(&settings, Outcome::Never { violated: &violated }, "ann");
     assert_eq!((told.status(), told.header("Retry-After")), (429, None));
@@ -134,7 +134,7 @@ fn never_is_told_apart_and_promises_no_time() {
 fn each_algorithm_has_its_own_reason() {
     let (burst, minute) = (Burst::tokens(5), Span::from_secs(60));
     let reasons: [(Algorithm, &str); 6] = [
-        (bucket(1, 5), "token_bucket_exceeded"),
+        (*bucket(1, 5), "token_bucket_exceeded"),
         (LeakyBucket::new(Rate::per_second(1), burst).unwrap().into(), "leaky_bucket_full"),
         (FixedWindow::new(burst, Window::DAY).unwrap().into(), "fixed_window_exceeded"),
         (SlidingLog::new(burst, minute).unwrap().into(), "sliding_window_exceeded"),
@@ -165,7 +165,7 @@ fn a_rule_may_call_and_explain_its_denials_itself() {
 
 #[test]
 fn the_simple_body_is_just_its_five_members() {
-    let violated = [violation("free-users", &bucket(10, 50), 0, 1_200)];
+    let violated = [violation("free-users", bucket(10, 50), 0, 1_200)];
     let settings = AnswerSettings { body: BodyProfile::Simple, ..plain() };
     let told = tell(&settings, denied(1_200, &violated), "ann");
     assert_eq!(told.answer.body.as_ref().unwrap().0, "application/json");

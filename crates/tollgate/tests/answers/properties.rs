@@ -110,11 +110,14 @@ fn every_answer_is_true_and_well_formed() {
         let now = Duration::new(random.u64(0..10_000_000_000), random.u32(0..1_000_000_000));
         let texts = [(); 4].map(|()| any_text(&mut random));
         let client = random.u64(..).to_le_bytes();
-        let violated: Vec<Violation<'_>> = (0..random.usize(0..4))
-            .map(|index| {
-                let (algorithm, remaining) =
-                    (any_algorithm(&mut random), Tokens::from_micros(any_size(&mut random)));
-                let standing = Standing::new(&texts[index % 2], "user", &algorithm, remaining, now);
+        let algorithms: Vec<Algorithm> =
+            (0..random.usize(0..4)).map(|_| any_algorithm(&mut random)).collect();
+        let violated: Vec<Violation<'_>> = algorithms
+            .iter()
+            .enumerate()
+            .map(|(index, algorithm)| {
+                let remaining = Tokens::from_micros(any_size(&mut random));
+                let standing = Standing::new(&texts[index % 2], "user", algorithm, remaining, now);
                 assert!(standing.remaining() <= standing.quota());
                 Violation {
                     reason: random.bool().then_some(&*texts[2]),

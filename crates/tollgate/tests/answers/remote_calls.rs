@@ -55,7 +55,7 @@ fn read(answer: &GrpcAnswer) -> (Status, Option<Duration>) {
 
 #[test]
 fn a_denial_is_resource_exhausted_with_the_wait() {
-    let (violated, wait) = ([violation("user", &bucket(10, 50), 0, 1_250)], Span::from_millis(1_250));
+    let (violated, wait) = ([violation("user", bucket(10, 50), 0, 1_250)], Span::from_millis(1_250));
     let outcome = Outcome::Denied { wait, cause: Cause::Exceeded, violated: &violated };
     let answer = call(&plain(), outcome, "ann").unwrap();
     let (status, delay) = read(&answer);
@@ -68,7 +68,7 @@ fn a_denial_is_resource_exhausted_with_the_wait() {
 fn clients_denied_together_are_told_different_waits_and_none_too_short() {
     let mut delays = std::collections::BTreeSet::new();
     for client in 0..100 {
-        let (violated, wait) = ([violation("user", &bucket(10, 50), 0, 100)], Span::from_millis(100));
+        let (violated, wait) = ([violation("user", bucket(10, 50), 0, 100)], Span::from_millis(100));
         let outcome = Outcome::Denied { wait, cause: Cause::Exceeded, violated: &violated };
         let answer = call(&AnswerSettings::default(), outcome, &format!("user:{client}")).unwrap();
         let Duration { seconds, nanos } = read(&answer).1.unwrap();
@@ -80,7 +80,7 @@ fn clients_denied_together_are_told_different_waits_and_none_too_short() {
 
 #[test]
 fn never_has_no_wait_and_other_refusals_have_their_own_codes() {
-    let violated = [violation("user", &bucket(10, 50), 0, 0)];
+    let violated = [violation("user", bucket(10, 50), 0, 0)];
     let never = call(&plain(), Outcome::Never { violated: &violated }, "ann").unwrap();
     assert_eq!((read(&never).0.code, read(&never).1), (8, None));
     let out = call(&plain(), Outcome::Unavailable { wait: Span::from_secs(2) }, "ann").unwrap();

@@ -14,7 +14,7 @@ fn defect_17_an_admission_says_nothing_of_a_shadow() {
 
 #[test]
 fn defect_17_a_denial_by_shadows_alone_is_an_admission() {
-    let mut secret = violation("secret", &bucket(10, 50), 0, 1_000);
+    let mut secret = violation("secret", bucket(10, 50), 0, 1_000);
     secret.standing = secret.standing.in_shadow();
     let (violated, wait) = ([secret], Span::from_secs(1));
     for outcome in [

@@ -48,20 +48,21 @@ impl Told {
     }
 }
 
-/// A token bucket.
-pub(crate) fn bucket(per_second: u64, burst: u64) -> Algorithm {
-    Limit::new(Rate::per_second(per_second), Burst::tokens(burst)).unwrap().into()
+/// A token bucket, for as long as the tests run.
+pub(crate) fn bucket(per_second: u64, burst: u64) -> &'static Algorithm {
+    let limit = Limit::new(Rate::per_second(per_second), Burst::tokens(burst)).unwrap();
+    Box::leak(Box::new(limit.into()))
 }
 
 /// Where a client stands with a rule of scope `user`.
-pub(crate) fn standing<'a>(rule: &'a str, algorithm: &Algorithm, remaining_micros: u64) -> Standing<'a> {
+pub(crate) fn standing<'a>(rule: &'a str, algorithm: &'a Algorithm, remaining_micros: u64) -> Standing<'a> {
     Standing::new(rule, "user", algorithm, Tokens::from_micros(remaining_micros), NOW)
 }
 
 /// A denial by such a rule.
 pub(crate) fn violation<'a>(
     rule: &'a str,
-    algorithm: &Algorithm,
+    algorithm: &'a Algorithm,
     left_micros: u64,
     wait_ms: u64,
 ) -> Violation<'a> {

@@ -1,7 +1,7 @@
 //! Tokens, where they count for nothing.
 
-use tollgate::PolicyLimiter;
-use tollgate::policy::{Claims, Policy};
+use tollgate::policy::Claims;
+use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
 use crate::header_fields::HeaderFields;
@@ -29,7 +29,7 @@ impl TokenReader {
     pub(crate) fn read(
         &self,
         _: &PolicyLimiter,
-        policy: &Policy,
+        policy: &InForce<'_>,
         fields: HeaderFields<'_>,
     ) -> Result<Token, Option<Warning>> {
         match &policy.jwt {

@@ -1,11 +1,12 @@
 //! Tokens, verified.
 
-use arc_swap::ArcSwapOption;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use tollgate::PolicyLimiter;
+use arc_swap::ArcSwap;
+
 use tollgate::jwt::{TokenClaims, Verifier, read_unverified};
-use tollgate::policy::{Claims, JwtSettings, Policy};
+use tollgate::policy::{Claims, JwtSettings};
+use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
 use crate::header_fields::HeaderFields;
@@ -26,7 +27,8 @@ pub(crate) struct Token {
 /// The keys at hand.
 #[derive(Debug, Default)]
 pub(crate) struct TokenReader {
-    verifier: ArcSwapOption<Verifier>,
+    /// None until there are keys for the first time, so that requests look no further.
+    verifier: OnceLock<ArcSwap<Verifier>>,
 }
 
 impl Default for Token {
@@ -51,7 +53,8 @@ impl Token {
 
 impl TokenReader {
     pub(crate) fn set_verifier(&self, verifier: Verifier) {
-        self.verifier.store(Some(Arc::new(verifier)));
+        let verifier = Arc::new(verifier);
+        self.verifier.get_or_init(|| ArcSwap::new(Arc::clone(&verifier))).store(verifier);
     }
 
     /// What the request's token says. A token that counts for nothing is an error, with a warning if that is the program's
@@ -59,10 +62,11 @@ impl TokenReader {
     pub(crate) fn read(
         &self,
         limiter: &PolicyLimiter,
-        policy: &Policy,
+        policy: &InForce<'_>,
         fields: HeaderFields<'_>,
     ) -> Result<Token, Option<Warning>> {
-        if let Some(verifier) = &*self.verifier.load() {
+        if let Some(verifier) = self.verifier.get() {
+            let verifier = verifier.load();
             if !fields.0.contains_key(verifier.header()) {
                 return Ok(Token::default());
             }
@@ -70,23 +74,19 @@ impl TokenReader {
             return Ok(Token::of(claims, policy.jwt.as_ref()));
         }
         match &policy.jwt {
-            Some(settings) if settings.keys.is_empty() => unverified(limiter, policy, fields),
+            Some(settings) if settings.keys.is_empty() => unverified(policy, fields),
             Some(settings) if fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
             Some(_) => Ok(Token::default()),
-            None => unverified(limiter, policy, fields),
+            None => unverified(policy, fields),
         }
     }
 }
 
 /// The claims by the token's own account, where there are no keys and a rule trusts someone upstream.
-fn unverified(
-    limiter: &PolicyLimiter,
-    policy: &Policy,
-    fields: HeaderFields<'_>,
-) -> Result<Token, Option<Warning>> {
-    if !limiter.trusts_upstream_claims() {
+fn unverified(policy: &InForce<'_>, fields: HeaderFields<'_>) -> Result<Token, Option<Warning>> {
+    if !policy.trusts_upstream_claims() {
         return Ok(Token::default());
     }
     let header = policy.jwt.as_ref().map_or(USUAL_HEADER, |settings| &settings.header);
