@@ -1,0 +1,138 @@
+//! `CL.THROTTLE key max_burst count period [quantity]`: from arguments to an ask, and from an answer to redis-cell's five integers.
+//!
+//! Times are told as redis-cell tells them: cut to the millisecond, then rounded up to the second. It decides nothing.
+
+use tollgate_core::{Cost, Tokens};
+
+use super::args::Args;
+use super::cell_error::CellError;
+use super::terms::{Numbers, RememberedTerms, unsigned};
+use super::throttle::{Answer, Ask};
+use super::{Limits, number};
+
+/// The command, as it is looked for in a request.
+pub(super) const NAME: &str = "CL.THROTTLE";
+/// The longest five integers, in bytes: `*5`, four of up to 13 digits, and line ends.
+pub(super) const ANSWER_BYTES_MAX: usize = 4 + 5 * 23;
+
+const MICROS_PER_TOKEN: u64 = 1_000_000;
+/// Micro-tokens times nanoseconds per token, in a millisecond.
+const UNITS_PER_MILLI: u64 = MICROS_PER_TOKEN * 1_000_000;
+
+/// What must be known of an ask to tell its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pending {
+    /// Nanoseconds from one token to the next, rounded down.
+    interval_nanos: u64,
+    /// Whether more was wanted than the bucket can hold: the bucket is only looked at, and the answer is "limited".
+    is_never: bool,
+}
+
+/// Reads the arguments.
+#[inline]
+pub(super) fn read<'b>(
+    args: &Args<'b, '_>,
+    remembered: &mut RememberedTerms,
+    limits: &Limits,
+) -> Result<(Ask<'b>, Pending), CellError<'b>> {
+    let (Some(key), Some(max_burst), Some(count), Some(period), 5 | 6) =
+        (args.get(1), args.get(2), args.get(3), args.get(4), args.count())
+    else {
+        return Err(CellError::Usage);
+    };
+    let numbers =
+        Numbers { max_burst: integer(max_burst)?, count: integer(count)?, period: integer(period)? };
+    let quantity = args.get(5).map_or(Ok(1), integer)?;
+    let terms = remembered.of(numbers)?;
+    let quantity = unsigned("quantity", quantity)?;
+    if key.is_empty() {
+        return Err(CellError::EmptyKey);
+    }
+    if key.len() > limits.key_bytes_max {
+        return Err(CellError::KeyTooLong { bytes: key.len(), bytes_max: limits.key_bytes_max });
+    }
+    let wanted = Cost::tokens(quantity);
+    let is_never = terms.limit.never_admits(wanted);
+    let cost = if is_never { Cost::micros(0) } else { wanted };
+    let ask = Ask { key, limit: terms.limit, cost, is_peek: cost == Cost::micros(0) };
+    Ok((ask, Pending { interval_nanos: terms.interval_nanos, is_never }))
+}
+
+/// Appends the five integers: limited or not, limit, remaining, seconds to wait or −1, seconds until the bucket is full.
+#[inline]
+pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &mut Vec<u8>) {
+    let burst = ask.limit.burst();
+    let remaining = answer.remaining.min(burst);
+    let is_limited = pending.is_never || !answer.is_admitted;
+    let retry_after = if is_limited && !pending.is_never {
+        pending.seconds_to_mint(ask.cost.into(), remaining)
+    } else {
+        -1
+    };
+    output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n:" } else { b"*5\r\n:0\r\n:" });
+    number::write(signed(burst.whole()), output);
+    output.extend_from_slice(b"\r\n:");
+    number::write(signed(remaining.whole()), output);
+    output.extend_from_slice(b"\r\n:");
+    number::write(retry_after, output);
+    output.extend_from_slice(b"\r\n:");
+    number::write(pending.seconds_to_mint(burst, remaining), output);
+    output.extend_from_slice(b"\r\n");
+}
+
+impl Pending {
+    /// Seconds until a bucket that holds `remaining` holds `wanted`: 0 if that is within a millisecond.
+    #[inline]
+    fn seconds_to_mint(&self, wanted: Tokens, remaining: Tokens) -> i64 {
+        let missing = wanted.as_micros().saturating_sub(remaining.as_micros());
+        // Balances are kept to the micro-token, so what is missing is known to one of them either way, and the larger is told.
+        // But whole tokens are missing just after a charge, and then they are exact.
+        let missing = if missing % MICROS_PER_TOKEN == 0 { missing } else { missing + 1 };
+        let millis = match missing.checked_mul(self.interval_nanos) {
+            Some(units) => units / UNITS_PER_MILLI,
+            None => {
+                narrow(u128::from(missing) * u128::from(self.interval_nanos) / u128::from(UNITS_PER_MILLI))
+            }
+        };
+        signed(millis.div_ceil(1_000))
+    }
+}
+
+fn integer(argument: &[u8]) -> Result<i64, CellError<'_>> {
+    number::parse(argument).ok_or(CellError::NotAnInteger(argument))
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn narrow(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(interval_nanos: u64, missing_micros: u64) -> i64 {
+        let pending = Pending { interval_nanos, is_never: false };
+        pending.seconds_to_mint(Tokens::from_micros(missing_micros), Tokens::ZERO)
+    }
+
+    #[test]
+    fn seconds_round_up_when_there_is_a_millisecond_part() {
+        assert_eq!(seconds(2_000_000_000, 1_000_000), 2);
+        assert_eq!(seconds(2_001_000_000, 1_000_000), 3);
+        assert_eq!(seconds(2_000_999_999, 1_000_000), 2, "less than a millisecond is cut off");
+        assert_eq!(seconds(1_000_000, 1_000_000), 1);
+        assert_eq!(seconds(999_999, 1_000_000), 0);
+        assert_eq!(seconds(333_333_333, 3_000_000), 1);
+        assert_eq!(seconds(1_000_000_000, 0), 0);
+    }
+
+    #[test]
+    fn the_slowest_rate_and_the_largest_burst_have_their_time_too() {
+        assert_eq!(seconds(31_536_000_000_000_000, 146_000_000), 146 * 31_536_000);
+        assert_eq!(seconds(1_000, 1_000_000_000_000_000_000), 1_000_000);
+    }
+}
