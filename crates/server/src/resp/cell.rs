@@ -87,7 +87,7 @@ impl Pending {
         let missing = wanted.as_micros().saturating_sub(remaining.as_micros());
         // Balances are kept to the micro-token, so what is missing is known to one of them either way, and the larger is told.
         // But whole tokens are missing just after a charge, and then they are exact.
-        let missing = if missing % MICROS_PER_TOKEN == 0 { missing } else { missing + 1 };
+        let missing = if missing.is_multiple_of(MICROS_PER_TOKEN) { missing } else { missing + 1 };
         let millis = match missing.checked_mul(self.interval_nanos) {
             Some(units) => units / UNITS_PER_MILLI,
             None => {

@@ -56,11 +56,13 @@ pub(super) fn client(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>)
         }
         b"tracking" if is("OFF") => simple(output, "OK"),
         b"tracking" if is("ON") => {
-            error(output, &[b"ERR there is nothing to track here; leave CLIENT TRACKING OFF"])
+            error(output, &[b"ERR there is nothing to track here; leave CLIENT TRACKING OFF"]);
         }
         b"help" => {
             array(output, HELP.len());
-            HELP.iter().for_each(|line| simple(output, line));
+            for line in HELP {
+                simple(output, line);
+            }
         }
         _ => error(output, &[b"ERR syntax error"]),
     }

@@ -53,7 +53,9 @@ pub(super) fn commands(peer: &Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
     let is = |word| args.is(1, word);
     if args.count() == 1 || (is("INFO") && args.count() == 2) {
         array(output, COMMANDS.len());
-        COMMANDS.iter().for_each(|spec| write_info(peer, spec, output));
+        for spec in &COMMANDS {
+            write_info(peer, spec, output);
+        }
     } else if is("INFO") {
         array(output, args.from(2).count());
         for name in args.from(2) {
@@ -68,7 +70,9 @@ pub(super) fn commands(peer: &Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
         };
         let wanted: Vec<&Spec> = COMMANDS.iter().filter(is_wanted).collect();
         peer.protocol.map(output, wanted.len());
-        wanted.iter().for_each(|spec| write_docs(peer, spec, output));
+        for spec in wanted {
+            write_docs(peer, spec, output);
+        }
     } else if (is("COUNT") || is("LIST")) && args.count() != 2 {
         let subcommand = args.get(1).unwrap_or_default().to_ascii_lowercase();
         wrong_count(&[b"command|", &subcommand], output);
@@ -76,7 +80,9 @@ pub(super) fn commands(peer: &Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
         integer(output, i64::try_from(COMMANDS.len()).unwrap_or(i64::MAX));
     } else if is("LIST") {
         array(output, COMMANDS.len());
-        COMMANDS.iter().for_each(|spec| bulk(output, spec.name.as_bytes()));
+        for spec in &COMMANDS {
+            bulk(output, spec.name.as_bytes());
+        }
     } else {
         unknown_subcommand(args, "COMMAND", output);
     }
@@ -94,10 +100,14 @@ fn write_info(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
     };
     let categories: &[&str] = if spec.key == 0 { &["@fast", "@connection"] } else { &["@write", "@fast"] };
     peer.protocol.set(output, flags.len());
-    flags.iter().for_each(|flag| simple(output, flag));
+    for flag in flags {
+        simple(output, flag);
+    }
     (0..3).for_each(|_| integer(output, spec.key));
     peer.protocol.set(output, categories.len());
-    categories.iter().for_each(|category| simple(output, category));
+    for category in categories {
+        simple(output, category);
+    }
     (0..3).for_each(|_| peer.protocol.set(output, 0));
 }
 

@@ -7,8 +7,6 @@ use tollgate_core::{Burst, Limit, Rate, Span};
 
 use super::cell_error::CellError;
 
-/// Terms that one connection remembers.
-const REMEMBERED_MAX: usize = 4;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// What was typed.
@@ -31,10 +29,10 @@ pub(super) struct Terms {
     pub(super) interval_nanos: u64,
 }
 
-/// The terms of the last few requests.
+/// The terms of the last few requests, at most four.
 #[derive(Debug, Default)]
 pub(super) struct RememberedTerms {
-    places: [Option<(Numbers, Terms)>; REMEMBERED_MAX],
+    places: [Option<(Numbers, Terms)>; 4],
 }
 
 impl RememberedTerms {
@@ -43,7 +41,13 @@ impl RememberedTerms {
     pub(super) fn of(&mut self, numbers: Numbers) -> Result<Terms, CellError<'static>> {
         // Any spreading will do: the place is only a guess of where to look.
         let mix = numbers.max_burst ^ numbers.count.rotate_left(1) ^ numbers.period.rotate_left(2);
-        let place = &mut self.places[mix.unsigned_abs() as usize % REMEMBERED_MAX];
+        let [first, second, third, fourth] = &mut self.places;
+        let place = match mix & 3 {
+            0 => first,
+            1 => second,
+            2 => third,
+            _ => fourth,
+        };
         match place {
             Some((remembered, terms)) if *remembered == numbers => Ok(*terms),
             _ => {
