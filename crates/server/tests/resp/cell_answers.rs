@@ -33,7 +33,7 @@ fn a_bucket_of_five_answers_as_redis_cells_own_tests_say() {
         (9_500, 2, "*5|:0|:5|:2|:-1|:3|"),
         (9_500, 5, "*5|:1|:5|:2|:3|:3|"),
     ] {
-        conversation.table.pass_millis(millis - at);
+        conversation.pass_millis(millis - at);
         at = millis;
         assert_eq!(
             conversation.ask(&format!("CL.THROTTLE foo 4 1 1 {quantity}")),

@@ -75,7 +75,7 @@ fn all_five_integers_are_redis_cells_over_generated_histories() {
                 2 => interval_millis * rng.i64(0..=3),
                 _ => rng.i64(0..=interval_millis * (max_burst + 2)),
             };
-            conversation.table.pass_millis(pause.unsigned_abs());
+            conversation.pass_millis(pause.unsigned_abs());
             passed += pause * MILLI;
             let quantity = rng.i64(0..=max_burst + 2);
             let asked = Asked { key: key as u64, max_burst, count, period, quantity };

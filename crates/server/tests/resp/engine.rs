@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tollgate_core::{Cost, Moment, Span, Stamped, StampedDecision, decide_stamped};
+use tollgate_core::{Cost, Moment, Stamped, StampedDecision, decide_stamped};
 use tollgate_server::resp::{Answer, Ask, Throttle};
 
 /// An engine, and how it was called.
@@ -18,10 +18,6 @@ impl Table {
         // Some odd moment: nothing may depend on the clock's origin.
         let now = Moment::from_nanos(1_234_567_000_000_000);
         Table { buckets: HashMap::new(), now, calls: Vec::new() }
-    }
-
-    pub(crate) fn pass_millis(&mut self, millis: u64) {
-        self.now = self.now + Span::from_millis(millis);
     }
 
     fn decide(&mut self, ask: &Ask<'_>) -> Answer {

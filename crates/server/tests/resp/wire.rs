@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::Span;
 use tollgate_server::resp::{Limits, Next, Password, Session, Settings};
 
 use crate::engine::Table;
@@ -47,6 +48,11 @@ impl Conversation {
     pub(crate) fn with(settings: Settings) -> Self {
         let session = Session::new(Arc::new(settings), 7);
         Conversation { session, table: Table::new(), waiting: Vec::new(), is_closed: false }
+    }
+
+    /// Lets time pass for the engine.
+    pub(crate) fn pass_millis(&mut self, millis: u64) {
+        self.table.now = self.table.now + Span::from_millis(millis);
     }
 
     /// Sends bytes; the replies to whatever they complete.
