@@ -4,16 +4,18 @@
 
 use tollgate_core::{Cost, Tokens};
 
+use super::Limits;
 use super::args::Args;
 use super::cell_error::CellError;
+use super::number::{self, parse};
+use super::reply::integer;
 use super::terms::{Numbers, RememberedTerms, unsigned};
 use super::throttle::{Answer, Ask};
-use super::{Limits, number};
 
 /// The command, as it is looked for in a request.
 pub(super) const NAME: &str = "CL.THROTTLE";
-/// The longest five integers, in bytes: `*5`, four of up to 13 digits, and line ends.
-pub(super) const ANSWER_BYTES_MAX: usize = 4 + 5 * 23;
+/// The longest five integers, in bytes: the head of an array, and each with its kind and line end.
+pub(super) const ANSWER_BYTES_MAX: usize = 4 + 5 * (number::BYTES_MAX + 3);
 
 const MICROS_PER_TOKEN: u64 = 1_000_000;
 /// Micro-tokens times nanoseconds per token, in a millisecond.
@@ -40,9 +42,13 @@ pub(super) fn read<'b>(
     else {
         return Err(CellError::Usage);
     };
-    let numbers =
-        Numbers { max_burst: integer(max_burst)?, count: integer(count)?, period: integer(period)? };
-    let quantity = args.get(5).map_or(Ok(1), integer)?;
+    let quantity = args.get(5);
+    let parsed = (parse(max_burst), parse(count), parse(period), quantity.map_or(Some(1), parse));
+    let (Some(max_burst), Some(count), Some(period), Some(quantity)) = parsed else {
+        let mut texts = [Some(max_burst), Some(count), Some(period), quantity].into_iter().flatten();
+        return Err(CellError::NotAnInteger(texts.find(|text| parse(text).is_none()).unwrap_or_default()));
+    };
+    let numbers = Numbers { max_burst, count, period };
     let terms = remembered.of(numbers)?;
     let quantity = unsigned("quantity", quantity)?;
     if key.is_empty() {
@@ -69,15 +75,12 @@ pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &m
     } else {
         -1
     };
-    output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n:" } else { b"*5\r\n:0\r\n:" });
-    number::write(signed(burst.whole()), output);
-    output.extend_from_slice(b"\r\n:");
-    number::write(signed(remaining.whole()), output);
-    output.extend_from_slice(b"\r\n:");
-    number::write(retry_after, output);
-    output.extend_from_slice(b"\r\n:");
-    number::write(pending.seconds_to_mint(burst, remaining), output);
-    output.extend_from_slice(b"\r\n");
+    output.reserve(ANSWER_BYTES_MAX);
+    output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n" } else { b"*5\r\n:0\r\n" });
+    integer(output, signed(burst.whole()));
+    integer(output, signed(remaining.whole()));
+    integer(output, retry_after);
+    integer(output, pending.seconds_to_mint(burst, remaining));
 }
 
 impl Pending {
@@ -96,10 +99,6 @@ impl Pending {
         };
         signed(millis.div_ceil(1_000))
     }
-}
-
-fn integer(argument: &[u8]) -> Result<i64, CellError<'_>> {
-    number::parse(argument).ok_or(CellError::NotAnInteger(argument))
 }
 
 fn signed(value: u64) -> i64 {

@@ -1,6 +1,7 @@
 //! Every command but `CL.THROTTLE`: none of them asks the engine.
 
 use super::args::Args;
+use super::cell::NAME;
 use super::cell_error::ECHO_BYTES_MAX;
 use super::client::client;
 use super::command_table::{Spec, commands};
@@ -30,7 +31,10 @@ pub(super) enum Command {
 /// Whether the request is a `CL.THROTTLE` of a client who may ask for it, and so is none of ours.
 #[inline]
 pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
-    peer.is_authenticated && args.is(0, super::cell::NAME)
+    let name = args.name();
+    // Nearly everybody writes it in one of two ways.
+    peer.is_authenticated
+        && (name == NAME.as_bytes() || name == b"cl.throttle" || name.eq_ignore_ascii_case(NAME.as_bytes()))
 }
 
 /// Runs a command and appends its one reply.

@@ -163,8 +163,19 @@ enum Length {
     },
 }
 
+/// The number at `at` and its line end. Nearly all of them have one digit or two.
 #[inline]
 fn read_length(input: &[u8], at: usize) -> Length {
+    match input.get(at..) {
+        Some([ones @ b'1'..=b'9', b'\r', b'\n', ..]) => Length::Value { value: digit(*ones), end: at + 3 },
+        Some([tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..]) => {
+            Length::Value { value: digit(*tens) * 10 + digit(*ones), end: at + 4 }
+        }
+        _ => read_any_length(input, at),
+    }
+}
+
+fn read_any_length(input: &[u8], at: usize) -> Length {
     let is_negative = input.get(at) == Some(&b'-');
     let first = at + usize::from(is_negative);
     let text = input.get(first..).unwrap_or_default();
@@ -173,7 +184,7 @@ fn read_length(input: &[u8], at: usize) -> Length {
         match byte {
             // Ten digits fit in 64 bits; in 32 they are above every limit.
             b'0'..=b'9' if digits < DIGITS_MAX => {
-                value = value.saturating_mul(10).saturating_add(usize::from(byte - b'0'));
+                value = value.saturating_mul(10).saturating_add(digit(byte));
             }
             b'\r' if digits > 0 => {
                 let has_leading_zero = text.first() == Some(&b'0') && (digits > 1 || is_negative);
@@ -190,4 +201,8 @@ fn read_length(input: &[u8], at: usize) -> Length {
         }
     }
     Length::Incomplete
+}
+
+fn digit(byte: u8) -> usize {
+    usize::from(byte - b'0')
 }

@@ -2,14 +2,24 @@
 
 /// Digits that cannot overflow 64 bits.
 const SAFE_DIGITS: usize = 18;
+/// The longest number, in bytes: a sign and 19 digits.
+pub(super) const BYTES_MAX: usize = 20;
 
 /// Reads what Rust's own `parse::<i64>` takes: an optional sign and digits, no spaces. redis-cell reads its arguments so.
 #[inline]
 pub(super) fn parse(bytes: &[u8]) -> Option<i64> {
-    if bytes.is_empty() || bytes.len() > SAFE_DIGITS || !bytes.iter().all(u8::is_ascii_digit) {
+    if bytes.is_empty() || bytes.len() > SAFE_DIGITS {
         return parse_any(bytes);
     }
-    Some(bytes.iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0')))
+    let mut value = 0;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return parse_any(bytes);
+        }
+        value = value * 10 + i64::from(digit);
+    }
+    Some(value)
 }
 
 #[cold]
@@ -20,7 +30,7 @@ fn parse_any(bytes: &[u8]) -> Option<i64> {
 /// Appends a number in decimal.
 #[inline]
 pub(super) fn write(value: i64, output: &mut Vec<u8>) {
-    let mut digits = [0_u8; 20];
+    let mut digits = [0_u8; BYTES_MAX];
     let mut at = digits.len();
     let mut rest = value.unsigned_abs();
     loop {

@@ -28,9 +28,17 @@ pub(super) fn simple(output: &mut Vec<u8>, text: &str) {
     output.extend_from_slice(b"\r\n");
 }
 
-/// Appends a whole number.
+/// Appends a whole number. Nearly all of them are short.
+#[inline]
 pub(super) fn integer(output: &mut Vec<u8>, value: i64) {
-    head(output, b':', value);
+    match u8::try_from(value) {
+        Ok(ones @ 0..=9) => output.extend_from_slice(&[b':', b'0' + ones, b'\r', b'\n']),
+        Ok(both @ 10..=99) => {
+            output.extend_from_slice(&[b':', b'0' + both / 10, b'0' + both % 10, b'\r', b'\n']);
+        }
+        Err(_) if value == -1 => output.extend_from_slice(b":-1\r\n"),
+        _ => head(output, b':', value),
+    }
 }
 
 /// Appends any bytes.
