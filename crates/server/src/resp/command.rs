@@ -28,6 +28,10 @@ pub(super) enum Command {
     Throttle,
 }
 
+/// Words that only HTTP begins a line with. A page in somebody's browser can make it send any text here in the body of a POST, so
+/// nothing behind them is looked at. Redis closes on the same two.
+const HTTP: [&str; 2] = ["POST", "Host:"];
+
 /// Whether the request is a `CL.THROTTLE` of a client who may ask for it, and so is none of ours.
 #[inline]
 pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
@@ -39,6 +43,10 @@ pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
 
 /// Runs a command and appends its one reply.
 pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
+    if HTTP.iter().any(|word| args.is(0, word)) {
+        peer.is_closing = true;
+        return error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
+    }
     let spec = Spec::of(args.name());
     if !peer.is_authenticated && !spec.is_some_and(|spec| spec.is_open) {
         return error(output, &[b"NOAUTH Authentication required."]);

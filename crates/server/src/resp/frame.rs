@@ -116,11 +116,11 @@ impl Frame {
             if !is_authenticated && len > limits.unauthenticated_bulk_bytes_max {
                 return Err(ProtocolError::UnauthenticatedBulkLength);
             }
-            let end = start + len;
-            if end + 2 > limits.frame_bytes_max {
+            let next = start.saturating_add(len).saturating_add(2);
+            if next > limits.frame_bytes_max {
                 return Err(ProtocolError::TooBigRequest);
             }
-            match input.get(end..end + 2) {
+            match input.get(next - 2..next) {
                 None => return Ok(Parsed::Incomplete),
                 Some(b"\r\n") => {}
                 Some(_) => return Err(ProtocolError::ExpectedLineEnd),
@@ -129,7 +129,7 @@ impl Frame {
                 *place = Place { start, len };
             }
             self.seen += 1;
-            self.cursor = end + 2;
+            self.cursor = next;
         }
         Ok(Parsed::Array { bytes: self.cursor })
     }

@@ -9,6 +9,7 @@ mod authentication;
 mod cell_answers;
 mod cell_model;
 mod connection_commands;
+mod documentation;
 mod framing;
 mod pipelines;
 mod protocol_limits;
