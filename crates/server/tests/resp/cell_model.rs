@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use tollgate_sim::seeds::{Rng, for_each_seed};
+use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
 
 use crate::wire::Conversation;
 
@@ -83,5 +83,36 @@ fn all_five_integers_are_redis_cells_over_generated_histories() {
             let words = format!("CL.THROTTLE {key} {max_burst} {count} {period} {quantity}");
             assert_eq!(conversation.ask(&words), format!("*5|{expected}"), "{words} after {passed} ns");
         }
+    });
+}
+
+/// The fourth or fifth integer of a reply.
+fn integer_of(reply: &str, index: usize) -> u64 {
+    let integers = reply.split("|:").nth(index).map(|text| text.trim_end_matches('|'));
+    integers.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{reply}"))
+}
+
+#[test]
+fn waiting_as_long_as_told_and_the_millisecond_that_was_cut_is_enough() {
+    for_each_seed(0..2_000, |rng| {
+        let mut conversation = Conversation::new();
+        let (max_burst, count) = (rng.u64(0..20), rng.u64(1..=5_000));
+        let period = any_magnitude(rng, 31_536_000 * count.min(20));
+        let quantity = rng.u64(1..=max_burst + 1);
+        let asked = format!("CL.THROTTLE k {max_burst} {count} {period} {quantity}");
+        conversation.pass_millis(rng.u64(0..1_000_000));
+        let mut reply = conversation.ask(&asked);
+        while reply.starts_with("*5|:0") {
+            conversation.pass_millis(rng.u64(0..=period * 1_000 / count / 4));
+            reply = conversation.ask(&asked);
+        }
+        conversation.pass_millis(integer_of(&reply, 4) * 1_000 + 1);
+        assert!(conversation.ask(&asked).starts_with("*5|:0"), "{asked}: {reply}");
+
+        let reply = conversation.ask(&format!("CL.THROTTLE k {max_burst} {count} {period} 0"));
+        conversation.pass_millis(integer_of(&reply, 5) * 1_000 + 1);
+        let full = max_burst + 1;
+        let all = conversation.ask(&format!("CL.THROTTLE k {max_burst} {count} {period} {full}"));
+        assert!(all.starts_with("*5|:0"), "{asked}: full in {reply}, then {all}");
     });
 }
