@@ -60,20 +60,20 @@ impl Frame {
         is_authenticated: bool,
     ) -> Result<Parsed, ProtocolError> {
         if self.announced == 0 {
-            match input.first() {
-                None => return Ok(Parsed::Incomplete),
-                Some(b'*') => {}
-                Some(_) => return self.parse_line(input, limits),
-            }
-            let (announced, end) = match read_length(input, 1) {
-                Length::Incomplete => return Ok(Parsed::Incomplete),
-                Length::Malformed => return Err(ProtocolError::InvalidMultibulkLength),
-                Length::Negative { end } => return Ok(Parsed::Empty { bytes: end }),
-                Length::Value { value, end } => (value, end),
+            let (announced, end) = match input {
+                // Nearly all requests have fewer than ten arguments.
+                [b'*', ones @ b'1'..=b'9', b'\r', b'\n', ..] => (digit(*ones), 4),
+                [b'*', ..] => match read_length(input, 1) {
+                    Length::Incomplete => return Ok(Parsed::Incomplete),
+                    Length::Malformed => return Err(ProtocolError::InvalidMultibulkLength),
+                    Length::Negative { end } | Length::Value { value: 0, end } => {
+                        return Ok(Parsed::Empty { bytes: end });
+                    }
+                    Length::Value { value, end } => (value, end),
+                },
+                [_, ..] => return self.parse_line(input, limits),
+                [] => return Ok(Parsed::Incomplete),
             };
-            if announced == 0 {
-                return Ok(Parsed::Empty { bytes: end });
-            }
             if announced > limits.args_max {
                 return Err(ProtocolError::InvalidMultibulkLength);
             }
@@ -100,15 +100,21 @@ impl Frame {
         is_authenticated: bool,
     ) -> Result<Parsed, ProtocolError> {
         while self.seen < self.announced {
-            match input.get(self.cursor) {
-                None => return Ok(Parsed::Incomplete),
-                Some(b'$') => {}
-                Some(&found) => return Err(ProtocolError::ExpectedBulk(found)),
-            }
-            let (len, start) = match read_length(input, self.cursor + 1) {
-                Length::Incomplete => return Ok(Parsed::Incomplete),
-                Length::Malformed | Length::Negative { .. } => return Err(ProtocolError::InvalidBulkLength),
-                Length::Value { value, end } => (value, end),
+            let (len, start) = match input.get(self.cursor..) {
+                // Nearly all lengths have one digit or two.
+                Some([b'$', ones @ b'1'..=b'9', b'\r', b'\n', ..]) => (digit(*ones), self.cursor + 4),
+                Some([b'$', tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..]) => {
+                    (digit(*tens) * 10 + digit(*ones), self.cursor + 5)
+                }
+                Some([b'$', ..]) => match read_length(input, self.cursor + 1) {
+                    Length::Incomplete => return Ok(Parsed::Incomplete),
+                    Length::Malformed | Length::Negative { .. } => {
+                        return Err(ProtocolError::InvalidBulkLength);
+                    }
+                    Length::Value { value, end } => (value, end),
+                },
+                Some([found, ..]) => return Err(ProtocolError::ExpectedBulk(*found)),
+                Some([]) | None => return Ok(Parsed::Incomplete),
             };
             if len > limits.bulk_bytes_max {
                 return Err(ProtocolError::InvalidBulkLength);
@@ -163,19 +169,8 @@ enum Length {
     },
 }
 
-/// The number at `at` and its line end. Nearly all of them have one digit or two.
-#[inline]
+/// The number at `at` and its line end.
 fn read_length(input: &[u8], at: usize) -> Length {
-    match input.get(at..) {
-        Some([ones @ b'1'..=b'9', b'\r', b'\n', ..]) => Length::Value { value: digit(*ones), end: at + 3 },
-        Some([tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..]) => {
-            Length::Value { value: digit(*tens) * 10 + digit(*ones), end: at + 4 }
-        }
-        _ => read_any_length(input, at),
-    }
-}
-
-fn read_any_length(input: &[u8], at: usize) -> Length {
     let is_negative = input.get(at) == Some(&b'-');
     let first = at + usize::from(is_negative);
     let text = input.get(first..).unwrap_or_default();
