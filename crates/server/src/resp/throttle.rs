@@ -1,0 +1,32 @@
+//! What the door asks of an engine, and what it is told.
+
+use tollgate_core::{Cost, Limit, Tokens};
+
+/// One question about one bucket, under the limit that came with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask<'a> {
+    /// Whose bucket: from 1 to [`super::Limits::key_bytes_max`] bytes, any bytes.
+    pub key: &'a [u8],
+    /// The limit of this call. Another limit on a live key keeps its balance, clamped to the new burst.
+    pub limit: Limit,
+    /// What is to be taken: above 0 and at most the burst, but 0 where nothing is to be taken.
+    pub cost: Cost,
+    /// Whether the bucket is only looked at: nothing is taken, and it is "admitted" whatever it holds.
+    pub is_peek: bool,
+}
+
+/// What became of one [`Ask`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// Whether the cost was taken; always of a peek.
+    pub is_admitted: bool,
+    /// What the bucket holds now, after the charge if there was one; below the cost if it was denied. How long to wait is
+    /// computed from it.
+    pub remaining: Tokens,
+}
+
+/// Whoever keeps the buckets.
+pub trait Throttle {
+    /// Answers every ask, as if one after the other in their order, by pushing one [`Answer`] each on `answers`, which is empty.
+    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>);
+}
