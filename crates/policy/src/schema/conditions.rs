@@ -70,7 +70,7 @@ fn condition() -> Value {
 }
 
 fn test() -> Value {
-    let value = json!({"type": ["string", "number", "boolean"]});
+    let value = json!({"type": ["string", "number", "boolean"], "minLength": 1});
     let spelt_out = mapping(
         "A regex, networks, or whether it is there.",
         &[],
