@@ -197,3 +197,15 @@ fn wrong_usage_and_bad_policies_are_told_apart() {
             .starts_with("error: cannot read 'nothing.yaml': there is no such file")
     );
 }
+
+#[test]
+fn a_method_that_no_request_can_have_is_refused_with_flag_value_and_cure() {
+    for method in ["", "GE T"] {
+        let ran = folder("explain_method").run_words(&["explain", "policy.yaml", "--method", method], "");
+        let told = format!(
+            "error: invalid value '{method}' for '--method <METHOD>': write the name of a method, of 1 to 64 letters, as \
+             in `GET` or `POST`"
+        );
+        assert_eq!(complaint(&ran, 2), told);
+    }
+}
