@@ -108,7 +108,7 @@ fn prefix(bits: &str) -> Result<KeySource, String> {
             .to_owned()
     };
     if bits.is_empty() {
-        return Ok(KeySource::Prefix { v4: 32, v6: 64 });
+        return Ok(KeySource::ONE_CLIENT);
     }
     let bits = bits.strip_prefix('/').ok_or_else(cure)?;
     let (v4, v6) = bits.split_once(',').unwrap_or((bits, "64"));

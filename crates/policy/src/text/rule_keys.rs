@@ -128,8 +128,7 @@ fn keys_of(
 ) -> Option<Vec<KeySource>> {
     match scope {
         Scope::User => Some(vec![KeySource::User]),
-        Scope::Ip => Some(vec![KeySource::Address]),
-        Scope::Network => Some(vec![KeySource::Prefix { v4: 32, v6: 64 }]),
+        Scope::Ip | Scope::Network => Some(vec![KeySource::ONE_CLIENT]),
         Scope::Endpoint if condition.is_some_and(|condition| !tests_route(condition)) => {
             let cure = "add `path: /api/search`; or `limit_keys: [path]` for one bucket per route";
             found.add(node.place, "`scope` is `endpoint`, and nothing says which", cure);
