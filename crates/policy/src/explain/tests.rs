@@ -138,6 +138,7 @@ fn a_kill_switch_says_why_it_is_not_in_force() {
         condition,
         reason: "repairs".into(),
         until_unix_s,
+        line: 1,
     };
     killed.kill_switches = vec![
         switch(Condition::Always, Some(90)),

@@ -71,6 +71,11 @@ pub(crate) fn has_segment(test: &PathTest, is_sought: impl Fn(&str) -> bool) -> 
         .is_some_and(|shape| shape.segments.iter().flatten().any(|segment| is_sought(segment)))
 }
 
+/// The segment, in lower case, that every path of the pattern begins with.
+pub(crate) fn first_segment(test: &PathTest) -> Option<String> {
+    shape(test, true, true)?.segments.into_iter().next().flatten().map(Cow::into_owned)
+}
+
 /// A path as a test looks at it.
 fn seen_by<'p>(test: &PathTest, path: &'p str) -> Cow<'p, str> {
     let path = match path.strip_suffix('/') {
