@@ -14,7 +14,7 @@ mod tests;
 
 use crate::Condition;
 pub(super) use atom::Atom;
-pub(super) use path::{first_segment, has_segment, is_every_path};
+pub(super) use path::{first_segments, has_segment, is_every_path};
 pub(super) use term::{Literal, Term};
 
 /// A condition of more terms than this is not judged: it covers nothing, and only [`Condition::Always`] covers it.

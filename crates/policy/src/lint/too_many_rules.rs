@@ -4,12 +4,12 @@
 //! every request and rules for the same route, host, method or caller; does not find all others, and gives up on policies in
 //! which thousands of rules may meet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tollgate_core::CHARGES_MAX;
 
 use super::company::terms_of;
-use super::terms::{Atom, Literal, Term, Terms, first_segment};
+use super::terms::{Atom, Literal, Term, Terms, first_segments};
 use super::{Book, Lint, LintKind, Subject};
 use crate::{Action, KeySource, Mode, PathPattern, ValueTest};
 
@@ -19,8 +19,10 @@ const COMPARISONS_MAX: usize = 100_000;
 /// What charges a request once: a rule of its own, or a group, of which the first rule that matches does.
 type Slot<'b, 'p> = Vec<&'b Subject<'p>>;
 
-/// `too-many-rules`, at the first rule that is one too many. Told once if it may befall any path, else once for each beginning
-/// of a path.
+/// The segments that a path must begin with.
+type Beginning = Vec<String>;
+
+/// `too-many-rules`, at the first rule that is one too many; told once for each beginning of a path, and not again below it.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let slots = slots(book);
     if slots.len() <= CHARGES_MAX {
@@ -28,23 +30,22 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     }
     let overruling: Vec<_> = book.rules.iter().filter(|subject| overrules(subject)).collect();
     let lets_pass = |terms: &Terms<'_>| terms.is_covered_by(&terms_of(overruling.iter().copied()));
-    let (anywhere, by_beginning) = by_beginning(&slots);
+    let by_beginning = by_beginning(&slots);
     let mut comparisons_left = COMPARISONS_MAX;
-    let mut judge = |at: &[usize], beginning: Option<&str>| {
-        let candidates: Vec<_> = at.iter().filter_map(|at| slots.get(*at)).collect();
-        let crowd = crowd(&candidates, beginning, &lets_pass, &mut comparisons_left)?;
-        let (first, last) = (crowd.first()?, crowd.last()?);
-        Some(last.lint(LintKind::TooManyRules, message(first), CURE))
-    };
-    if let Some(lint) = judge(&anywhere, None) {
-        found.push(lint);
-        return;
-    }
-    for (beginning, at) in &by_beginning {
-        let mut at: Vec<usize> = anywhere.iter().chain(at).copied().collect();
-        at.sort_unstable();
-        at.dedup();
-        found.extend(judge(&at, Some(beginning)));
+    let mut told: Vec<&Beginning> = Vec::new();
+    for beginning in by_beginning.keys() {
+        if told.iter().any(|above| beginning.starts_with(above)) {
+            continue;
+        }
+        // Rules that a request meets together ask for beginnings of its path: the longest of them, and its own beginnings.
+        let above = (0..=beginning.len()).filter_map(|len| by_beginning.get(beginning.get(..len)?));
+        let positions: BTreeSet<usize> = above.flatten().copied().collect();
+        let candidates: Vec<_> = positions.iter().filter_map(|at| slots.get(*at)).collect();
+        let crowd = crowd(&candidates, beginning, lets_pass, &mut comparisons_left);
+        if let Some((first, last)) = crowd.as_ref().and_then(|crowd| crowd.first().zip(crowd.last())) {
+            found.push(last.lint(LintKind::TooManyRules, message(first), CURE));
+            told.push(beginning);
+        }
     }
 }
 
@@ -81,33 +82,31 @@ fn overrules(subject: &Subject<'_>) -> bool {
     subject.is_enforced() && subject.rule.group.is_none() && !matches!(subject.rule.action, Action::Limit(_))
 }
 
-/// The positions of the slots that ask for no beginning of the path, and of those that ask for this one.
-fn by_beginning(slots: &[Slot<'_, '_>]) -> (Vec<usize>, BTreeMap<String, Vec<usize>>) {
-    let (mut anywhere, mut somewhere) = (Vec::new(), BTreeMap::<String, Vec<usize>>::new());
+/// The positions of the slots that ask for each beginning; a slot may ask for one of several.
+fn by_beginning(slots: &[Slot<'_, '_>]) -> BTreeMap<Beginning, Vec<usize>> {
+    let mut by_beginning = BTreeMap::<Beginning, Vec<usize>>::new();
     for (at, slot) in slots.iter().enumerate() {
         for term in slot.iter().flat_map(|subject| subject.terms.each()) {
-            match beginning(term) {
-                Some(beginning) => somewhere.entry(beginning).or_default().push(at),
-                None if anywhere.last() != Some(&at) => anywhere.push(at),
-                None => {}
-            }
+            by_beginning.entry(beginning(term)).or_default().push(at);
         }
     }
-    (anywhere, somewhere)
+    by_beginning
 }
 
-/// The first segment that a path must have.
-fn beginning(term: &Term<'_>) -> Option<String> {
-    term.literals().iter().find_map(|literal| match literal.atom {
-        Atom::Path(test) if !literal.is_negated => first_segment(test),
-        _ => None,
-    })
+/// What a path must begin with.
+fn beginning(term: &Term<'_>) -> Beginning {
+    let paths = term.literals().iter().filter(|literal| !literal.is_negated);
+    let paths = paths.filter_map(|literal| match literal.atom {
+        Atom::Path(test) => Some(first_segments(test)),
+        Atom::Host(_) | Atom::OneOf(..) | Atom::Value(..) => None,
+    });
+    paths.max_by_key(Vec::len).unwrap_or_default()
 }
 
-/// The first rules, one too many, that some request meets together; of the slots with this beginning, one at least.
+/// The first rules, one too many, that some request meets together; one of them asks for the `longest` beginning.
 fn crowd<'b, 'p>(
     slots: &[&Slot<'b, 'p>],
-    beginning_sought: Option<&str>,
+    longest: &Beginning,
     lets_pass: impl Fn(&Terms<'_>) -> bool,
     comparisons_left: &mut usize,
 ) -> Option<Vec<&'b Subject<'p>>> {
@@ -115,7 +114,7 @@ fn crowd<'b, 'p>(
         return None;
     }
     let terms = slots.iter().flat_map(|slot| slot.iter()).flat_map(|subject| subject.terms.each());
-    let seeds = terms.filter(|term| is_plain(term) && beginning(term).as_deref() == beginning_sought);
+    let seeds = terms.filter(|term| is_plain(term) && beginning(term) == *longest);
     for seed in seeds {
         if *comparisons_left < slots.len() {
             return None;

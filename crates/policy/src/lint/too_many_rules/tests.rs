@@ -90,6 +90,13 @@ fn every_crowded_route_is_told_and_no_other() {
 }
 
 #[test]
+fn a_crowded_route_is_found_among_thousands() {
+    let route = |at: usize| Rule { condition: path(&format!("/api/r{at}")), ..rule(&format!("r{at}")) };
+    let rules: Vec<Rule> = (0..5_000).map(route).chain(many(17, "crowd", &path("/api/z/{id}"))).collect();
+    assert_eq!(told(rules), ["crowd17"]);
+}
+
+#[test]
 fn of_a_group_one_rule_counts() {
     let tiers: Vec<usize> = (0..10).collect();
     let beside = |others| {
