@@ -85,7 +85,7 @@ fn a_tier_is_chosen_by_verified_claims_alone() {
 #[test]
 fn a_rule_that_watches_says_what_it_would_have_done() {
     let shown = printed(folder("explain_shadow").run("explain tiers.yaml --ip 192.0.2.7 --after 1"));
-    assert!(shown.contains("  ~ watched     1/s, burst 1 · ip:address=192.0.2.7 · cost 1\n"), "{shown}");
+    assert!(shown.contains("  ~ watched     1/s, burst 1 · ip:prefix=192.0.2.7/32 · cost 1\n"), "{shown}");
     assert!(shown.contains("it only watches") && shown.contains("it would have denied"), "{shown}");
     assert!(shown.contains("  · off         it is off\n"), "{shown}");
     assert!(shown.contains("admitted: "), "{shown}");

@@ -100,6 +100,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_page_about_policies_lists_every_lint() {
+        let page =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md")).unwrap();
+        for kind in LintKind::ALL {
+            assert!(page.contains(&format!("\n| `{kind}` | ")), "{kind}");
+        }
+    }
+
+    #[test]
     fn every_name_is_its_own_and_in_kebab_case() {
         let mut names: Vec<_> = LintKind::ALL.iter().map(|kind| kind.name()).collect();
         assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')));
