@@ -27,7 +27,7 @@ pub(super) fn definitions() -> Vec<(&'static str, Value)> {
         (
             "keys",
             one_or_more(
-                &json!({"type": "string", "pattern": SOURCE, "examples": ["user", "ip:address", "header:x-api-key", "jwt:sub"]}),
+                &json!({"type": "string", "pattern": SOURCE, "examples": ["user", "ip:prefix", "header:x-api-key", "jwt:sub"]}),
                 0,
             ),
         ),

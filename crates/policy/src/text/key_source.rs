@@ -136,7 +136,10 @@ fn cure_of(text: &str) -> String {
         | "address"
         | "addr"
         | "client"
-        | "$binary_remote_addr" => "write `ip:address`, or `ip:prefix/24` for a whole network".to_owned(),
+        | "$binary_remote_addr" => {
+            "write `ip:prefix` for each client, `ip:prefix/24` for a whole network; in `match`, `ip:address`"
+                .to_owned()
+        }
         "claim" | "claims" | "token" => format!("write `jwt:{name}`"),
         "headers" | "req.header" | "request_header" => format!("write `header:{name}`"),
         "header" => "say which header, as in `header:x-api-key`".to_owned(),
@@ -211,7 +214,7 @@ mod tests {
         }
         assert_eq!(
             parse("remote_addr").unwrap_err(),
-            "write `ip:address`, or `ip:prefix/24` for a whole network"
+            "write `ip:prefix` for each client, `ip:prefix/24` for a whole network; in `match`, `ip:address`"
         );
     }
 }
