@@ -102,8 +102,7 @@ pub(super) fn of_price(plan: &CostPlan, price: Price, request: &Request<'_>) -> 
         CostSource::RequestBytes { per_token } => match request.facts.body_bytes {
             Some(bytes) => format!("{bytes} bytes of body at {per_token} to a token"),
             None => {
-                return "the default, since the length of the body is not announced (no `Content-Length`)"
-                    .to_owned();
+                return "the default, since no `Content-Length` announces the length of the body".to_owned();
             }
         },
     };

@@ -172,6 +172,6 @@ fn a_body_of_unknown_length_is_said_to_cost_the_default_and_why() {
     assert_eq!(told(Some(7_000)).reason, "7000 bytes of body at 1000 to a token: 7");
     let chunked = told(None);
     assert_eq!((chunked.cost, chunked.was_unusable), (Cost::tokens(3), true));
-    let reason = "the default, since the length of the body is not announced (no `Content-Length`)";
+    let reason = "the default, since no `Content-Length` announces the length of the body";
     assert_eq!(chunked.reason, reason);
 }
