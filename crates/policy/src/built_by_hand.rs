@@ -49,6 +49,7 @@ pub(crate) fn policy(rules: Vec<Rule>) -> Policy {
         kill_switches: Vec::new(),
         answers: AnswerSettings::default(),
         client_address: ClientAddressSettings::default(),
+        client_address_line: 1,
         jwt: None,
     }
 }

@@ -1,10 +1,14 @@
 //! A request as a person describes it: on a command line or in a file of cases. Owns what [`Facts`] borrows.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use serde_json::Value;
 
 use crate::{Claims, Facts, JwtSettings};
+
+/// Longest method, in bytes.
+const METHOD_BYTES_MAX: usize = 64;
 
 /// A request that nobody sent. What is not described is as in a bare `GET /`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +39,19 @@ pub struct DescribedRequest {
     pub body_bytes: Option<u64>,
 }
 
+/// A text that no request can have as its method. Whoever says so names the field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoMethod;
+
+/// The cure.
+impl fmt::Display for NoMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write the name of a method, of 1 to {METHOD_BYTES_MAX} letters, as in `GET` or `POST`")
+    }
+}
+
+impl std::error::Error for NoMethod {}
+
 impl Default for DescribedRequest {
     fn default() -> Self {
         DescribedRequest {
@@ -55,6 +72,13 @@ impl Default for DescribedRequest {
 }
 
 impl DescribedRequest {
+    /// A method that somebody typed, in upper case: a token of RFC 9110, of at most 64 bytes.
+    pub fn method_named(text: &str) -> Result<String, NoMethod> {
+        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        let is_method = (1..=METHOD_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_token);
+        if is_method { Ok(text.to_ascii_uppercase()) } else { Err(NoMethod) }
+    }
+
     /// The facts that a door would have made of it. Under `jwt`, a verified token names user and plan where the description
     /// does not.
     pub fn facts<'r>(&'r self, jwt: Option<&JwtSettings>) -> Facts<'r> {
@@ -100,6 +124,15 @@ mod tests {
         let facts = request.facts(Some(&settings()));
         assert_eq!((facts.user, facts.plan), (Some("ann"), Some("free")));
         assert_eq!(request.facts(None).user, None, "a policy without `jwt` verifies no token");
+    }
+
+    #[test]
+    fn what_is_no_token_is_no_method() {
+        assert_eq!(DescribedRequest::method_named("post").as_deref(), Ok("POST"));
+        assert_eq!(DescribedRequest::method_named("M-Search").as_deref(), Ok("M-SEARCH"));
+        for text in ["", " ", "GET ", "GE T", "GET\r\n", "G\u{e9}T", &"A".repeat(65)] {
+            assert_eq!(DescribedRequest::method_named(text), Err(NoMethod), "{text:?}");
+        }
     }
 
     #[test]

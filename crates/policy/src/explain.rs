@@ -12,7 +12,7 @@ use crate::cost::price;
 use crate::key::Key;
 use crate::request::{Request, RequestRoom};
 use crate::rule_book::{Standing, Step, Tally};
-use crate::value::{Scratch, find};
+use crate::value::{Scratch, find_for_key};
 use crate::{Action, Facts, Mode, Rule, RuleBook, Ruling};
 
 /// What a policy says of one request, and why.
@@ -199,7 +199,7 @@ fn key_parts(rule: &Rule, request: &Request<'_>) -> Vec<KeyPart> {
     let sources = rule.keys.iter();
     sources
         .map(|source| {
-            let found = find(source, request, rule.trusts_upstream_claims, &mut scratch);
+            let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch);
             KeyPart { source: source.to_string(), value: found.map(|found| found.to_string()) }
         })
         .collect()

@@ -14,7 +14,7 @@ use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 
 use crate::request::Request;
-use crate::value::{Found, PartKind, Scratch, find};
+use crate::value::{Found, PartKind, Scratch, find, find_for_key};
 use crate::{MethodSet, Rule};
 
 /// Longest key, in bytes.
@@ -59,7 +59,7 @@ impl Key {
         let part_bytes_max = ((KEY_BYTES_MAX - 1) / count.max(1)).saturating_sub(PART_HEAD_BYTES);
         let mut all = (count > PARTS_MAX).then(Sha256::new);
         for source in &rule.keys {
-            let found = find(source, request, rule.trusts_upstream_claims, &mut scratch)?;
+            let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch)?;
             with_part(&found, |kind, bytes| match &mut all {
                 Some(hash) => {
                     hash.update([kind]);
@@ -107,7 +107,7 @@ fn with_part(found: &Found<'_>, use_it: impl FnOnce(u8, &[u8])) {
         Found::Text(kind, text) => use_it(*kind as u8, text.as_bytes()),
         Found::Address(kind, IpAddr::V4(address)) => use_it(*kind as u8, &address.octets()),
         Found::Address(kind, IpAddr::V6(address)) => use_it(*kind as u8, &address.octets()),
-        Found::Network(network) => {
+        Found::Network(kind, network) => {
             let mut bytes = [0; 17];
             let len = match network.addr() {
                 IpAddr::V4(address) => {
@@ -120,7 +120,7 @@ fn with_part(found: &Found<'_>, use_it: impl FnOnce(u8, &[u8])) {
                 }
             };
             bytes[len] = network.prefix_len();
-            use_it(PartKind::Network as u8, &bytes[..=len]);
+            use_it(*kind as u8, &bytes[..=len]);
         }
         Found::Digest(digest) => use_it(PartKind::Fingerprint as u8, digest),
     }

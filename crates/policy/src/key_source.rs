@@ -28,7 +28,7 @@ pub enum KeySource {
     Method,
     /// `host`, in lower case, without a port.
     Host,
-    /// `user`: the authenticated principal, else the client's address.
+    /// `user`: the authenticated principal, else the client's address; in keys, as [`KeySource::ONE_CLIENT`] counts it.
     User,
     /// `plan`.
     Plan,
@@ -36,6 +36,14 @@ pub enum KeySource {
     Fingerprint,
     /// `constant:<text>`.
     Constant(Box<str>),
+}
+
+/// Of IPv6, one client has a network of so many bits.
+pub(crate) const CLIENT_BITS_V6: u8 = 64;
+
+impl KeySource {
+    /// `ip:prefix`: what one client has, an IPv4 address or an IPv6 network of 64 bits. Per address it would have 2^64 buckets.
+    pub const ONE_CLIENT: KeySource = KeySource::Prefix { v4: 32, v6: CLIENT_BITS_V6 };
 }
 
 /// As policies spell it.

@@ -13,4 +13,6 @@ pub struct KillSwitch {
     pub reason: Box<str>,
     /// Until when, in seconds since 1970; `None`: until it is taken out.
     pub until_unix_s: Option<u64>,
+    /// The line of the file where it begins, from 1.
+    pub line: u32,
 }

@@ -44,7 +44,7 @@ pub use case::{Case, Expected, ExpectedWait, Step};
 pub use client_address::{ClientAddress, ENTRIES_MAX, ENTRY_BYTES_MAX, Ending, client_address, trust_line};
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
-pub use described_request::DescribedRequest;
+pub use described_request::{DescribedRequest, NoMethod};
 pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
 pub use key::KEY_BYTES_MAX;

@@ -17,7 +17,10 @@ mod never_applies;
 mod rollout;
 mod rotation;
 mod shared_methods;
+mod spoofable_allow;
 mod terms;
+mod too_many_rules;
+mod trusted_proxies;
 
 #[cfg(test)]
 mod built_by_hand;
@@ -74,7 +77,7 @@ impl Policy {
 type Look = fn(&Book<'_>, &mut Vec<Lint>);
 
 /// Every lint.
-const EVERY: [Look; 11] = [
+const EVERY: [Look; 14] = [
     never_applies::look,
     bucket_size::look,
     cost_bounds::look,
@@ -86,6 +89,9 @@ const EVERY: [Look; 11] = [
     fixed_window::look,
     missing_key::look,
     claims::look,
+    too_many_rules::look,
+    trusted_proxies::look,
+    spoofable_allow::look,
 ];
 
 /// A policy with what every lint wants to know of its rules.

@@ -19,6 +19,8 @@ pub struct Policy {
     pub answers: AnswerSettings,
     /// Whose word is taken for the client's address.
     pub client_address: ClientAddressSettings,
+    /// The line of the file where that is said, from 1; 1 if it is not.
+    pub client_address_line: u32,
     /// By which keys tokens are verified; none are believed otherwise.
     pub jwt: Option<JwtSettings>,
 }

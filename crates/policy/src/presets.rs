@@ -28,9 +28,9 @@ pub(crate) const NAMES: [&str; 4] = ["public-read", "authenticated", "webhook", 
 static PRESETS: [Preset; 9] = [
     Preset {
         name: "public-read",
-        description: "Anyone may read: 60 at once, then 1 per second, for each client address.",
+        description: "Anyone may read: 60 at once, then 1 per second, for each client (an IPv4 address, an IPv6 /64).",
         yaml: "rules:\n  - name: public-read\n    preset: public-read\n    method: [GET, HEAD]\n",
-        rate: (1, 1), burst: 60, scope: Scope::Ip, key: KeySource::Address,
+        rate: (1, 1), burst: 60, scope: Scope::Ip, key: KeySource::ONE_CLIENT,
     },
     Preset {
         name: "authenticated",
@@ -40,15 +40,15 @@ static PRESETS: [Preset; 9] = [
     },
     Preset {
         name: "webhook",
-        description: "Machines that call back in bulk: 500 at once, then 50 per second, for each client address.",
+        description: "Machines that call back in bulk: 500 at once, then 50 per second, for each client (an IPv4 address, an IPv6 /64).",
         yaml: "rules:\n  - name: webhook\n    preset: webhook\n    method: POST\n    path: /webhooks/*\n",
-        rate: (50, 1), burst: 500, scope: Scope::Ip, key: KeySource::Address,
+        rate: (50, 1), burst: 500, scope: Scope::Ip, key: KeySource::ONE_CLIENT,
     },
     Preset {
         name: "password-reset",
-        description: "What must not be guessed: 5 at once, then 1 in 333 seconds, for each client address.",
+        description: "What must not be guessed: 5 at once, then 1 in 333 seconds, for each client (an IPv4 address, an IPv6 /64).",
         yaml: "rules:\n  - name: password-reset\n    preset: password-reset\n    method: POST\n    path: /password-reset\n",
-        rate: (3, 1_000), burst: 5, scope: Scope::Ip, key: KeySource::Address,
+        rate: (3, 1_000), burst: 5, scope: Scope::Ip, key: KeySource::ONE_CLIENT,
     },
     hint("interactive", "A burst hint: 5 seconds of the rate at once, for pages that load in clumps.",
         "rules:\n  - name: interactive\n    scope: user\n    rate: 10/s\n    burst_hint: interactive\n"),
@@ -85,7 +85,7 @@ impl Preset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Action, Policy};
+    use crate::{Action, Facts, Policy, RuleBook};
     use tollgate_core::{Algorithm, Burst, Limit};
 
     fn limit_of(name: &str) -> Limit {
@@ -108,6 +108,25 @@ mod tests {
         assert_eq!(limit_of("authenticated"), limit(10, 1, 100));
         assert_eq!(limit_of("webhook"), limit(50, 1, 500));
         assert_eq!(limit_of("password-reset"), limit(3, 1_000, 5));
+    }
+
+    #[test]
+    fn an_ipv6_client_has_one_bucket_of_every_preset_and_of_scope_ip() {
+        let texts = NAMES.map(|name| format!("{{name: a, preset: {name}}}"));
+        let short = "{name: a, scope: ip, rate: 1/s, burst: 5}".to_owned();
+        for text in texts.into_iter().chain([short]) {
+            let book = RuleBook::new(Policy::parse("test", &text).unwrap());
+            let key = |address: &str| {
+                let facts = Facts { address: address.parse().ok(), ..Facts::new("GET", "/") };
+                let mut key = Vec::new();
+                book.rule_on(&facts, 0, |hit| key = hit.key.to_vec());
+                key
+            };
+            assert_eq!(key("2001:db8::1"), key("2001:db8::dead:beef"), "{text}");
+            assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"), "{text}");
+            assert_ne!(key("192.0.2.1"), key("192.0.2.2"), "{text}");
+            assert_eq!(key("192.0.2.1"), key("::ffff:192.0.2.1"), "{text}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub enum Action {
 pub enum Scope {
     /// One client: a user, an API key.
     User,
-    /// One client address.
+    /// One client address; of IPv6, one network of 64 bits.
     Ip,
     /// A network prefix, or clients of one make.
     Network,

@@ -15,6 +15,7 @@ use arrayvec::ArrayVec;
 use ipnet::IpNet;
 
 use crate::KeySource;
+use crate::key_source::CLIENT_BITS_V6;
 use crate::request::Request;
 
 /// Longest value that is not taken as it stands: decoded from a query, or put together from several cookie fields, in
@@ -35,7 +36,7 @@ pub(crate) enum Found<'v> {
     /// An address, IPv4 if it is one in disguise.
     Address(PartKind, IpAddr),
     /// A network, without the bits of the host.
-    Network(IpNet),
+    Network(PartKind, IpNet),
     /// A hash.
     Digest([u8; 32]),
 }
@@ -76,7 +77,9 @@ pub(crate) fn find<'v>(
     let address = || facts.address.map(|address| address.to_canonical());
     let (kind, text) = match source {
         KeySource::Address => return address().map(|address| Found::Address(PartKind::Address, address)),
-        KeySource::Prefix { v4, v6 } => return network(address()?, *v4, *v6).map(Found::Network),
+        KeySource::Prefix { v4, v6 } => {
+            return network(PartKind::Network, address()?, *v4, *v6);
+        }
         KeySource::Fingerprint => return Some(Found::Digest(request.fingerprint())),
         KeySource::Claim(path) => return claim::find(request.claims(trusts_upstream)?, path, scratch),
         KeySource::Constant(text) => return Some(Found::Text(PartKind::Constant, text)),
@@ -103,9 +106,25 @@ pub(crate) fn query<'v>(request: &'v Request<'_>, name: &str, scratch: &'v mut S
     query::find(request.facts.target, name, scratch)
 }
 
-fn network(address: IpAddr, v4: u8, v6: u8) -> Option<IpNet> {
+/// What `source` gives to a key: what the request has to show for it, but for the address that stands in for a user. One
+/// client has 2^64 addresses of IPv6, so there its network counts.
+pub(crate) fn find_for_key<'v>(
+    source: &'v KeySource,
+    request: &Request<'v>,
+    trusts_upstream: bool,
+    scratch: &'v mut Scratch,
+) -> Option<Found<'v>> {
+    match find(source, request, trusts_upstream, scratch)? {
+        Found::Address(kind @ PartKind::UserAddress, address @ IpAddr::V6(_)) => {
+            network(kind, address, 32, CLIENT_BITS_V6)
+        }
+        found => Some(found),
+    }
+}
+
+fn network<'v>(kind: PartKind, address: IpAddr, v4: u8, v6: u8) -> Option<Found<'v>> {
     let bits = if address.is_ipv4() { v4.min(32) } else { v6.min(128) };
-    IpNet::new(address, bits).ok().map(|network| network.trunc())
+    IpNet::new(address, bits).ok().map(|network| Found::Network(kind, network.trunc()))
 }
 
 /// As people read it.
@@ -114,7 +133,7 @@ impl fmt::Display for Found<'_> {
         match self {
             Found::Text(_, text) => f.write_str(text),
             Found::Address(_, address) => write!(f, "{address}"),
-            Found::Network(network) => write!(f, "{network}"),
+            Found::Network(_, network) => write!(f, "{network}"),
             Found::Digest(digest) => digest.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
         }
     }

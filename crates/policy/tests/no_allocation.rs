@@ -86,6 +86,7 @@ fn of_all_kinds() -> Policy {
         condition,
         reason: "".into(),
         until_unix_s: None,
+        line: 1,
     });
     policy
 }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use tollgate::policy::DescribedRequest;
 
 /// Most requests that `--after` plays.
 const AFTER_MAX: i64 = 1_000_000;
@@ -19,7 +20,8 @@ pub(crate) struct ExplainFlags {
     #[arg(value_name = "POLICY")]
     pub(super) policy: PathBuf,
     /// The method
-    #[arg(long, default_value = "GET", value_name = "METHOD", help_heading = "The request")]
+    #[arg(long, default_value = "GET", value_name = "METHOD", value_parser = DescribedRequest::method_named,
+        help_heading = "The request")]
     pub(super) method: String,
     /// The path, with the query if there is one
     #[arg(long, default_value = "/", value_name = "PATH", help_heading = "The request")]

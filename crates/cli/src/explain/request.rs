@@ -10,7 +10,7 @@ use super::ExplainFlags;
 /// The request that the flags describe; `Err` says why they describe none.
 pub(super) fn described(flags: &ExplainFlags, policy: &Policy) -> Result<DescribedRequest, String> {
     let mut request = DescribedRequest {
-        method: flags.method.to_ascii_uppercase(),
+        method: flags.method.clone(),
         target: flags.path.clone(),
         host: flags.host.clone().unwrap_or_default(),
         address: flags.ip,

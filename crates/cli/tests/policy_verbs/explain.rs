@@ -85,7 +85,7 @@ fn a_tier_is_chosen_by_verified_claims_alone() {
 #[test]
 fn a_rule_that_watches_says_what_it_would_have_done() {
     let shown = printed(folder("explain_shadow").run("explain tiers.yaml --ip 192.0.2.7 --after 1"));
-    assert!(shown.contains("  ~ watched     1/s, burst 1 · ip:address=192.0.2.7 · cost 1\n"), "{shown}");
+    assert!(shown.contains("  ~ watched     1/s, burst 1 · ip:prefix=192.0.2.7/32 · cost 1\n"), "{shown}");
     assert!(shown.contains("it only watches") && shown.contains("it would have denied"), "{shown}");
     assert!(shown.contains("  · off         it is off\n"), "{shown}");
     assert!(shown.contains("admitted: "), "{shown}");
@@ -196,4 +196,16 @@ fn wrong_usage_and_bad_policies_are_told_apart() {
         complaint(&folder.run("explain nothing.yaml"), 1)
             .starts_with("error: cannot read 'nothing.yaml': there is no such file")
     );
+}
+
+#[test]
+fn a_method_that_no_request_can_have_is_refused_with_flag_value_and_cure() {
+    for method in ["", "GE T"] {
+        let ran = folder("explain_method").run_words(&["explain", "policy.yaml", "--method", method], "");
+        let told = format!(
+            "error: invalid value '{method}' for '--method <METHOD>': write the name of a method, of 1 to 64 letters, as \
+             in `GET` or `POST`"
+        );
+        assert_eq!(complaint(&ran, 2), told);
+    }
 }

@@ -63,7 +63,7 @@ fn is_equal(found: &Found<'_>, value: &str) -> bool {
         Found::Address(_, address) => {
             value.parse().is_ok_and(|value: IpAddr| value.to_canonical() == *address)
         }
-        Found::Network(network) => value.parse().is_ok_and(|value: IpNet| value.trunc() == *network),
+        Found::Network(_, network) => value.parse().is_ok_and(|value: IpNet| value.trunc() == *network),
         Found::Digest(digest) => {
             let pairs = value.as_bytes().chunks(2);
             value.len() == 64 && pairs.zip(digest).all(|(pair, byte)| is_hex_of(pair, *byte))
@@ -80,7 +80,7 @@ fn is_hex_of(pair: &[u8], byte: u8) -> bool {
 fn is_within(found: &Found<'_>, network: &IpNet) -> bool {
     match found {
         Found::Address(_, address) => network.contains(address),
-        Found::Network(inner) => network.contains(inner),
+        Found::Network(_, inner) => network.contains(inner),
         Found::Text(_, text) => {
             text.parse().is_ok_and(|address: IpAddr| network.contains(&address.to_canonical()))
         }

@@ -101,7 +101,9 @@ pub(super) fn of_price(plan: &CostPlan, price: Price, request: &Request<'_>) -> 
         CostSource::Query(name) => format!("`query:{name}`"),
         CostSource::RequestBytes { per_token } => match request.facts.body_bytes {
             Some(bytes) => format!("{bytes} bytes of body at {per_token} to a token"),
-            None => "the length of the body".to_owned(),
+            None => {
+                return "the default, since no `Content-Length` announces the length of the body".to_owned();
+            }
         },
     };
     match price.said {

@@ -138,6 +138,7 @@ fn a_kill_switch_says_why_it_is_not_in_force() {
         condition,
         reason: "repairs".into(),
         until_unix_s,
+        line: 1,
     };
     killed.kill_switches = vec![
         switch(Condition::Always, Some(90)),
@@ -157,4 +158,20 @@ fn a_kill_switch_says_why_it_is_not_in_force() {
         ]
     );
     assert_eq!(told.ruling, Ruling::Killed { switch: 2 }, "the first one counts");
+}
+
+#[test]
+fn a_body_of_unknown_length_is_said_to_cost_the_default_and_why() {
+    let source = CostSource::RequestBytes { per_token: 1_000 };
+    let cost = CostPlan { source, default: Cost::tokens(3), min: Cost::ONE, max: Cost::tokens(50) };
+    let book = RuleBook::new(policy(vec![Rule { cost, ..rule("r") }]));
+    let told = |body_bytes| {
+        let facts = Facts { body_bytes, ..Facts::new("POST", "/") };
+        book.explain(&facts, 0).rules[0].cost.clone().unwrap()
+    };
+    assert_eq!(told(Some(7_000)).reason, "7000 bytes of body at 1000 to a token: 7");
+    let chunked = told(None);
+    assert_eq!((chunked.cost, chunked.was_unusable), (Cost::tokens(3), true));
+    let reason = "the default, since no `Content-Length` announces the length of the body";
+    assert_eq!(chunked.reason, reason);
 }

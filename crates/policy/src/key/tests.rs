@@ -72,6 +72,15 @@ fn a_prefix_is_one_bucket_and_its_neighbour_another() {
 }
 
 #[test]
+fn whoever_is_no_user_is_one_client_for_each_64_bits_of_ipv6() {
+    let user = [KeySource::User];
+    assert_eq!(key(&user, &from("2001:db8::1")), key(&user, &from("2001:db8::ffff:1")));
+    assert_ne!(key(&user, &from("2001:db8::1")), key(&user, &from("2001:db8:0:1::1")));
+    assert_ne!(key(&user, &from("10.1.2.3")), key(&user, &from("10.1.2.4")), "an IPv4 address is one client");
+    assert_ne!(key(&user, &from("2001:db8::1")), key(&[KeySource::ONE_CLIENT], &from("2001:db8::1")));
+}
+
+#[test]
 fn invented_methods_share_a_bucket() {
     let of = |method| key(&[KeySource::Method], &Facts::new(method, "/"));
     assert_eq!(of("AAAA"), of("AAAB"));

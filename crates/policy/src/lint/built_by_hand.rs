@@ -9,9 +9,9 @@ use crate::{
     Action, Condition, Group, KeySource, MethodSet, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
 };
 
-/// A rule per client address, 10/s with a burst of 50, for every request.
+/// A rule per client, 10/s with a burst of 50, for every request.
 pub(super) fn rule(name: &str) -> Rule {
-    let keys = vec![KeySource::Address];
+    let keys = vec![KeySource::ONE_CLIENT];
     Rule { scope: Scope::Ip, keys, action: limit(10, 50), ..built_by_hand::rule(name) }
 }
 

@@ -34,11 +34,17 @@ pub enum LintKind {
     UnlimitedWhenMissing,
     /// The rule depends on a token that nobody verifies.
     UnverifiedClaims,
+    /// More rules apply to one request than may: it is refused.
+    TooManyRules,
+    /// Any peer is believed when it names the client's address.
+    TrustsEveryone,
+    /// A client that says the right thing is let through.
+    SpoofableAllow,
 }
 
 impl LintKind {
     /// Every kind, in order.
-    pub const ALL: [LintKind; 14] = [
+    pub const ALL: [LintKind; 17] = [
         LintKind::NeverMatches,
         LintKind::UnreachableTier,
         LintKind::BurstBelowRate,
@@ -53,6 +59,9 @@ impl LintKind {
         LintKind::FixedWindow,
         LintKind::UnlimitedWhenMissing,
         LintKind::UnverifiedClaims,
+        LintKind::TooManyRules,
+        LintKind::TrustsEveryone,
+        LintKind::SpoofableAllow,
     ];
 
     /// Its name, in kebab case.
@@ -72,6 +81,9 @@ impl LintKind {
             LintKind::FixedWindow => "fixed-window",
             LintKind::UnlimitedWhenMissing => "unlimited-when-missing",
             LintKind::UnverifiedClaims => "unverified-claims",
+            LintKind::TooManyRules => "too-many-rules",
+            LintKind::TrustsEveryone => "trusts-everyone",
+            LintKind::SpoofableAllow => "spoofable-allow",
         }
     }
 }
@@ -86,6 +98,15 @@ impl fmt::Display for LintKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_about_policies_lists_every_lint() {
+        let page =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md")).unwrap();
+        for kind in LintKind::ALL {
+            assert!(page.contains(&format!("\n| `{kind}` | ")), "{kind}");
+        }
+    }
 
     #[test]
     fn every_name_is_its_own_and_in_kebab_case() {

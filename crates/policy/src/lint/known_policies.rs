@@ -9,8 +9,11 @@ use super::built_by_hand::{
 use crate::{Action, CostPlan, CostSource, KeySource, Rule};
 
 #[test]
-fn one_limit_per_address_gets_none() {
-    assert_eq!(found([Rule { action: limit(5, 10), ..rule("per-address") }]), []);
+fn one_limit_per_address_is_told_of_ipv6_and_nothing_else() {
+    let per_client = Rule { action: limit(5, 10), ..rule("per-address") };
+    let per_address = Rule { keys: vec![KeySource::Address], ..per_client.clone() };
+    assert_eq!(found([per_address]), [(LintKind::RotatableKey, "per-address".into())]);
+    assert_eq!(found([per_client]), []);
 }
 
 #[test]

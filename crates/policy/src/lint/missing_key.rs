@@ -13,7 +13,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
             let message = format!(
                 "a request without `{part}` is skipped (`missing: skip`), and no other rule limits it"
             );
-            let cure = "write `missing: anonymous` or `missing: deny`, or add a rule per `ip:address`";
+            let cure = "write `missing: anonymous` or `missing: deny`, or add a rule per `ip:prefix`";
             found.push(subject.lint(LintKind::UnlimitedWhenMissing, message, cure));
         }
     }
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn what_no_request_lacks_is_never_skipped() {
-        assert_eq!(found([Rule { keys: vec![KeySource::Address, KeySource::User], ..skipping() }]), []);
+        assert_eq!(found([Rule { keys: vec![KeySource::ONE_CLIENT, KeySource::User], ..skipping() }]), []);
         assert_eq!(found([Rule { condition: present(header("x-api-key")), ..skipping() }]), []);
         assert_eq!(
             found([Rule { condition: present(header("x-other")), ..skipping() }]),

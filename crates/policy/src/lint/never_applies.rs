@@ -1,9 +1,14 @@
 //! Rules that do nothing: contradictions, tiers behind wider tiers, limits behind `allow` and `block` (which win wherever
-//! they stand).
+//! they stand), rules that skip all that they match. And kill switches that contradict themselves.
 
 use super::company::terms_of;
+use super::terms::Terms;
 use super::{Book, Lint, LintKind, Subject};
-use crate::Action;
+use crate::{Action, Condition, KeySource, ValueTest};
+
+const CONTRADICTION: &str =
+    "no request can meet its `match`: tests contradict each other, or no value passes one of them";
+const CONTRADICTION_CURE: &str = "use `any` where one of the tests is enough, mend the value, or delete it";
 
 /// `never-matches` and `unreachable-tier`; of one rule at most one of them.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
@@ -11,21 +16,36 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     for subject in &book.rules {
         found.extend(
             contradiction(subject)
+                .or_else(|| always_skipped(subject))
                 .or_else(|| overruled(subject, &overruling))
                 .or_else(|| behind_tiers(book, subject)),
         );
     }
+    let switches = book.policy.kill_switches.iter();
+    found.extend(switches.filter(|switch| Terms::of(&switch.condition).is_never()).map(|switch| Lint {
+        kind: LintKind::NeverMatches,
+        rule: None,
+        line: switch.line,
+        message: format!("kill switch `{}`: {CONTRADICTION}", switch.name),
+        cure: CONTRADICTION_CURE.to_owned(),
+    }));
 }
 
 fn contradiction(subject: &Subject<'_>) -> Option<Lint> {
-    subject.terms.is_never().then(|| {
-        let message = "no request can meet its `match`, which contradicts itself";
-        subject.lint(
-            LintKind::NeverMatches,
-            message,
-            "use `any` where one of the tests is enough, or delete the rule",
-        )
-    })
+    let is_never = subject.terms.is_never();
+    is_never.then(|| subject.lint(LintKind::NeverMatches, CONTRADICTION, CONTRADICTION_CURE))
+}
+
+/// `missing: skip` for just the requests that it asks for.
+fn always_skipped(subject: &Subject<'_>) -> Option<Lint> {
+    let is_lacking = |part: &&KeySource| {
+        let present = Condition::Value((*part).clone(), ValueTest::Present);
+        !subject.terms.may_meet(&Terms::of(&present))
+    };
+    let part = subject.rule.keys.iter().filter(|_| subject.may_skip()).find(is_lacking)?;
+    let message = format!("its `match` holds only without `{part}`, and `missing: skip` skips such requests");
+    let cure = format!("take `{part}` out of `limit_keys`, or write `missing: anonymous`");
+    Some(subject.lint(LintKind::NeverMatches, message, cure))
 }
 
 /// Whether it decides without a bucket, and nothing displaces it.
@@ -73,9 +93,10 @@ fn behind_tiers(book: &Book<'_>, subject: &Subject<'_>) -> Option<Lint> {
 mod tests {
     use super::*;
     use crate::lint::built_by_hand::{
-        all, found, found_in, grouped, header, method, one_of, path, plan_claim, policy, rule, tiers,
+        all, found, found_in, grouped, header, method, not, one_of, path, plan_claim, policy, present, rule,
+        tiers,
     };
-    use crate::{KeySource, Missing, Mode, Rule};
+    use crate::{Condition, KeySource, KillSwitch, Missing, Mode, Rule, ValueTest};
 
     #[test]
     fn a_rule_that_contradicts_itself_never_matches() {
@@ -85,6 +106,55 @@ mod tests {
         assert_eq!(found([no_method]), [(LintKind::NeverMatches, "x".into())]);
         let may_match = Rule { condition: all([path("/a/*"), path("/a/{id}")]), ..rule("x") };
         assert_eq!(found([may_match]), []);
+    }
+
+    #[test]
+    fn a_test_that_no_value_passes_never_matches() {
+        let tests = |condition| found([Rule { condition, ..rule("x") }]);
+        let never = [(LintKind::NeverMatches, "x".into())];
+        assert_eq!(tests(one_of(KeySource::Fingerprint, &["curl", "ab"])), never, "no hash");
+        assert_eq!(tests(one_of(KeySource::Fingerprint, &["curl", &"aB".repeat(32)])), []);
+        let inside = |v4, network: &str| {
+            let networks = ValueTest::Within(vec![network.parse().unwrap()]);
+            tests(Condition::Value(KeySource::Prefix { v4, v6: 64 }, networks))
+        };
+        assert_eq!(inside(24, "10.0.0.7/32"), never, "a network of 24 bits is in none of 32");
+        assert_eq!(inside(24, "2001:db8::7/128"), never);
+        assert_eq!(inside(24, "10.0.0.0/24"), []);
+        assert_eq!(inside(24, "2001:db8::/64"), []);
+    }
+
+    #[test]
+    fn a_rule_that_skips_whatever_it_matches_never_applies() {
+        let skipping = |condition| {
+            let missing = Missing::Skip;
+            let rule = Rule { keys: vec![header("x-api-key")], missing, condition, ..rule("x") };
+            found([rule, super::tests::rule("rest")])
+        };
+        assert_eq!(skipping(not(present(header("x-api-key")))), [(LintKind::NeverMatches, "x".into())]);
+        assert_eq!(skipping(not(present(header("x-other")))), []);
+        assert_eq!(skipping(not(one_of(header("x-api-key"), &["a"]))), []);
+    }
+
+    #[test]
+    fn a_kill_switch_that_contradicts_itself_is_told() {
+        let switched = |condition| {
+            let mut policy = policy([rule("x")]);
+            policy.kill_switches.push(KillSwitch {
+                name: "stop".into(),
+                condition,
+                reason: "flood".into(),
+                until_unix_s: None,
+                line: 9,
+            });
+            policy.lints()
+        };
+        assert_eq!(
+            switched(all([path("/a"), path("/b")]))[0].to_string(),
+            "line 9: kill switch `stop`: no request can meet its `match`: tests contradict each other, or no value passes one \
+             of them; use `any` where one of the tests is enough, mend the value, or delete it [never-matches]"
+        );
+        assert_eq!(switched(all([path("/a/*"), path("/a/b")])), []);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Routes whose reads and writes cost the same in the same bucket, so that a flood of cheap reads keeps writes out and
 //! dear writes go at the price of reads.
 //!
-//! Fires only in a policy that tells methods apart in another rule (its author cares), for a rule that names a route, governs
-//! GET as well as a method that writes, has a fixed cost, and has no rule for writes alone beside it.
+//! Fires where the author cares about methods: for a rule that names GET as well as a method that writes, and, in a policy that
+//! tells methods apart in another rule, for one that governs both on a route. Silent if the cost is not fixed, or a rule for
+//! writes alone stands beside it.
 
 use tollgate_core::Algorithm;
 
@@ -15,10 +16,14 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let telling_apart = book.rules.iter().filter(|subject| tells_methods_apart(subject)).count();
     for subject in book.rules.iter().filter(|subject| is_shared(subject)) {
         let others_tell = telling_apart > usize::from(tells_methods_apart(subject));
+        let names_both = subject.terms.each().iter().any(names_reads_and_writes);
         let is_split = |other: &Subject<'_>| is_for_writes(other) && other.terms.may_meet(&subject.terms);
-        if others_tell && !book.rules.iter().any(is_split) {
-            let message = "reads and writes of this route cost the same and share a bucket, though other rules tell \
-                           methods apart";
+        if (names_both || others_tell) && !book.rules.iter().any(is_split) {
+            let message = if names_both {
+                "the reads and the writes that it names cost the same and share a bucket"
+            } else {
+                "reads and writes of this route cost the same and share a bucket, though other rules tell methods apart"
+            };
             let cure = "write `cost_per_method: {GET: 1, POST: 5}`, or add a rule for the methods that write";
             found.push(subject.lint(LintKind::SharedReadsAndWrites, message, cure));
         }
@@ -30,12 +35,22 @@ fn is_shared(subject: &Subject<'_>) -> bool {
         Action::Limit(algorithm) => !matches!(algorithm, Algorithm::Concurrency(_)),
         Action::Allow | Action::Block => false,
     };
-    let writes = writes();
     charges
         && subject.rule.cost.source == CostSource::Fixed
-        && subject.terms.each().iter().any(|term| {
-            names_route(term) && term.methods().meets(MethodSet::of("GET")) && term.methods().meets(writes)
-        })
+        && subject
+            .terms
+            .each()
+            .iter()
+            .any(|term| governs_both(term) && (names_route(term) || names_reads_and_writes(term)))
+}
+
+fn governs_both(term: &Term<'_>) -> bool {
+    term.methods().meets(MethodSet::of("GET")) && term.methods().meets(writes())
+}
+
+/// Whether it lists them: who leaves methods out leaves the unnamed ones in.
+fn names_reads_and_writes(term: &Term<'_>) -> bool {
+    governs_both(term) && !term.methods().meets(MethodSet::of("any other"))
 }
 
 fn names_route(term: &Term<'_>) -> bool {
@@ -69,7 +84,7 @@ mod tests {
     use tollgate_core::Cost;
 
     use super::*;
-    use crate::lint::built_by_hand::{all, found, method, path, rule};
+    use crate::lint::built_by_hand::{all, found, method, not, path, policy, rule};
     use crate::{Condition, CostPlan, Rule};
 
     const SHARED: LintKind = LintKind::SharedReadsAndWrites;
@@ -91,7 +106,22 @@ mod tests {
     #[test]
     fn a_policy_that_never_tells_methods_apart_is_simple_on_purpose() {
         assert_eq!(found([on("x", path("/a")), on("y", path("/b"))]), []);
-        assert_eq!(found([on("x", all([path("/a"), method(&["GET", "POST"])]))]), []);
+        let no_preflight = not(method(&["OPTIONS"]));
+        assert_eq!(found([on("x", all([path("/a"), no_preflight]))]), []);
+    }
+
+    #[test]
+    fn a_rule_that_names_reads_and_writes_without_a_cost_is_told() {
+        let both = || method(&["GET", "POST"]);
+        assert_eq!(found([on("x", all([path("/a"), both()]))]), [(SHARED, "x".into())]);
+        assert_eq!(found([on("x", both())]), [(SHARED, "x".into())], "on every route");
+        assert_eq!(
+            policy([on("x", both())]).lints()[0].message,
+            "the reads and the writes that it names cost the same and share a bucket"
+        );
+        assert_eq!(found([Rule { cost: per_method(), ..on("x", both()) }]), []);
+        assert_eq!(found([on("x", method(&["GET", "HEAD"]))]), []);
+        assert_eq!(found([on("x", method(&["POST", "PUT"]))]), []);
     }
 
     #[test]

@@ -14,8 +14,8 @@ mod tests;
 
 use crate::Condition;
 pub(super) use atom::Atom;
-pub(super) use path::{has_segment, is_every_path};
-pub(super) use term::Term;
+pub(super) use path::{first_segments, has_segment, is_every_path};
+pub(super) use term::{Literal, Term};
 
 /// A condition of more terms than this is not judged: it covers nothing, and only [`Condition::Always`] covers it.
 const TERMS_MAX: usize = 256;

@@ -27,7 +27,7 @@ pub(super) fn definitions() -> Vec<(&'static str, Value)> {
         (
             "keys",
             one_or_more(
-                &json!({"type": "string", "pattern": SOURCE, "examples": ["user", "ip:address", "header:x-api-key", "jwt:sub"]}),
+                &json!({"type": "string", "pattern": SOURCE, "examples": ["user", "ip:prefix", "header:x-api-key", "jwt:sub"]}),
                 0,
             ),
         ),
@@ -70,7 +70,7 @@ fn condition() -> Value {
 }
 
 fn test() -> Value {
-    let value = json!({"type": ["string", "number", "boolean"]});
+    let value = json!({"type": ["string", "number", "boolean"], "minLength": 1});
     let spelt_out = mapping(
         "A regex, networks, or whether it is there.",
         &[],

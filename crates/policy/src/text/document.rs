@@ -53,6 +53,7 @@ fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Polic
         kill_switches: Vec::new(),
         answers: AnswerSettings::default(),
         client_address: ClientAddressSettings::default(),
+        client_address_line: 1,
         jwt: None,
     })
 }
@@ -74,9 +75,10 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
     let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| rule::mode(node, found));
     let answers =
         fields.take("answers").map_or(Some(AnswerSettings::default()), |node| settings::answers(node, found));
-    let client_address = fields
-        .take("client_address")
-        .map_or(Some(ClientAddressSettings::default()), |node| settings::client_address(node, found));
+    let (client_address_line, client_address) = match fields.take("client_address") {
+        Some(node) => (node.head().line, settings::client_address(node, found)),
+        None => (1, Some(ClientAddressSettings::default())),
+    };
     let jwt = fields.take("jwt").map(|node| jwt::read(node, found));
     let switches =
         fields.take("kill_switches").map_or(Some(Vec::new()), |node| kill_switch::read(node, found));
@@ -95,6 +97,7 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
         kill_switches: switches?,
         answers: answers?,
         client_address: client_address?,
+        client_address_line,
         jwt: match jwt {
             Some(jwt) => Some(jwt?),
             None => None,

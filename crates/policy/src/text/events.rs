@@ -182,15 +182,36 @@ impl<'t> Builder<'t, '_> {
         if told.contains("nesting") || told.contains("recursion") {
             return self.too_deep(place);
         }
+        if let Some(tab) = self.indenting_tab(place, told.contains("tab")) {
+            let what = "a tab indents this line, and YAML indents with spaces alone";
+            return self.found.add(tab, what, "use spaces, the same number for lines that belong together");
+        }
         let what = format!("this is neither YAML nor JSON: {told}");
         let cure = match () {
-            () if told.contains("tab") => "indent with spaces instead of tabs",
             () if self.text.trim_start().starts_with(['{', '[']) => {
                 "look for a missing comma, quote or bracket here or just before"
             }
             () => "look at the indentation, colons and quotes here or just before",
         };
         self.found.add(place, what, cure);
+    }
+
+    /// The tab that indents the line of a fault; or, if the parser `names_tabs`, which it may do at the end of the line before,
+    /// that of the next line that has one.
+    fn indenting_tab(&self, place: Place, names_tabs: bool) -> Option<Place> {
+        let before = self.text.get(..place.start)?;
+        let mut start = before.rfind('\n').map_or(0, |at| at + 1);
+        for (line, number) in self.text.get(start..)?.split_inclusive('\n').zip(place.line..) {
+            let indentation = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if let Some(tab) = line.get(..indentation)?.find('\t') {
+                return Some(Place { start: start + tab, end: start + tab + 1, line: number });
+            }
+            if !names_tabs {
+                return None;
+            }
+            start += line.len();
+        }
+        None
     }
 
     fn too_deep(&mut self, place: Place) {

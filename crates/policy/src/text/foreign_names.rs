@@ -17,7 +17,7 @@ const NAMES: [(&[&str], &str, &str); 32] = [
     (&["second", "minute", "hour", "day", "perminute", "perhour", "perday", "requestsperminute", "rpm", "rph", "rpd", "requestsperhour", "requestsperday"],
         "rate", "write `rate` with its unit: `10/s`, `600/m`, `5/h` or `1/d`"),
     (&["key", "keys", "keyby", "groupby", "by", "limitby", "identifier", "identifiers", "keygenerator", "keyresolver", "descriptors", "limitkey", "source", "sourcecriterion", "characteristics", "variables"],
-        "limit_keys", "write `limit_keys`, as in `limit_keys: [user]` or `limit_keys: [ip:address]`"),
+        "limit_keys", "write `limit_keys`, as in `limit_keys: [user]` or `limit_keys: [ip:prefix]`"),
     (&["condition", "conditions", "when", "if", "filter", "matches", "selector", "where", "matchers", "matcher"],
         "match", "write `match`, as in `match: {path: /api/*}`"),
     (&["type", "strategy", "algo", "kind", "limittype"],

@@ -108,7 +108,7 @@ fn prefix(bits: &str) -> Result<KeySource, String> {
             .to_owned()
     };
     if bits.is_empty() {
-        return Ok(KeySource::Prefix { v4: 32, v6: 64 });
+        return Ok(KeySource::ONE_CLIENT);
     }
     let bits = bits.strip_prefix('/').ok_or_else(cure)?;
     let (v4, v6) = bits.split_once(',').unwrap_or((bits, "64"));
@@ -136,7 +136,10 @@ fn cure_of(text: &str) -> String {
         | "address"
         | "addr"
         | "client"
-        | "$binary_remote_addr" => "write `ip:address`, or `ip:prefix/24` for a whole network".to_owned(),
+        | "$binary_remote_addr" => {
+            "write `ip:prefix` for each client, `ip:prefix/24` for a whole network; in `match`, `ip:address`"
+                .to_owned()
+        }
         "claim" | "claims" | "token" => format!("write `jwt:{name}`"),
         "headers" | "req.header" | "request_header" => format!("write `header:{name}`"),
         "header" => "say which header, as in `header:x-api-key`".to_owned(),
@@ -211,7 +214,7 @@ mod tests {
         }
         assert_eq!(
             parse("remote_addr").unwrap_err(),
-            "write `ip:address`, or `ip:prefix/24` for a whole network"
+            "write `ip:prefix` for each client, `ip:prefix/24` for a whole network; in `match`, `ip:address`"
         );
     }
 }

@@ -58,5 +58,11 @@ fn one(node: &Node<'_>, names: &mut Names, found: &mut Found) -> Option<KillSwit
         Some(until) => Some(until?),
         None => None,
     };
-    Some(KillSwitch { name: name?, condition: condition?, reason: reason?.into(), until_unix_s })
+    Some(KillSwitch {
+        name: name?,
+        condition: condition?,
+        reason: reason?.into(),
+        until_unix_s,
+        line: node.head().line,
+    })
 }

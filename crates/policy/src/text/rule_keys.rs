@@ -32,7 +32,18 @@ pub(super) fn read(
     let scope = scope_node.map(|node| scope(node, found));
     let keys = fields.take("limit_keys").map(|node| keys(node, found));
     match (scope, keys) {
-        (Some(scope), Some(keys)) => Some((scope?, keys?)),
+        (Some(scope), Some(keys)) => {
+            let (scope, keys) = (scope?, keys?);
+            if !is_about(scope, &keys, condition) {
+                found.add(
+                    scope_node?.place,
+                    disagreement(scope, &keys),
+                    disagreement_cure(scope, &keys, condition),
+                );
+                return None;
+            }
+            Some((scope, keys))
+        }
         (None, Some(keys)) => {
             let keys = keys?;
             Some((scope_of(&keys, condition), keys))
@@ -117,8 +128,7 @@ fn keys_of(
 ) -> Option<Vec<KeySource>> {
     match scope {
         Scope::User => Some(vec![KeySource::User]),
-        Scope::Ip => Some(vec![KeySource::Address]),
-        Scope::Network => Some(vec![KeySource::Prefix { v4: 32, v6: 64 }]),
+        Scope::Ip | Scope::Network => Some(vec![KeySource::ONE_CLIENT]),
         Scope::Endpoint if condition.is_some_and(|condition| !tests_route(condition)) => {
             let cure = "add `path: /api/search`; or `limit_keys: [path]` for one bucket per route";
             found.add(node.place, "`scope` is `endpoint`, and nothing says which", cure);
@@ -130,6 +140,47 @@ fn keys_of(
             found.add(node.place, "`scope` is `organisation`, and nothing says how to tell them apart", cure);
             None
         }
+    }
+}
+
+/// Whether the buckets that these keys pick are what the scope says they are. Parts that divide them further do no harm.
+fn is_about(scope: Scope, keys: &[KeySource], condition: Option<&Condition>) -> bool {
+    use KeySource as K;
+    let has = |test: fn(&K) -> bool| keys.iter().any(test);
+    match scope {
+        Scope::User => {
+            has(|key| matches!(key, K::User | K::Header(_) | K::Query(_) | K::Cookie(_) | K::Claim(_)))
+        }
+        Scope::Ip => has(|key| matches!(key, K::Address | K::Prefix { .. })),
+        // The network of a client may be told by a header, such as that of its provider.
+        Scope::Network => has(|key| matches!(key, K::Prefix { .. } | K::Fingerprint | K::Header(_))),
+        Scope::Organisation => has(|key| {
+            matches!(
+                key,
+                K::Header(_) | K::Query(_) | K::Cookie(_) | K::Claim(_) | K::Plan | K::Host | K::Constant(_)
+            )
+        }),
+        Scope::Endpoint if keys.is_empty() => condition.is_none_or(tests_route),
+        Scope::Endpoint => has(|key| matches!(key, K::Path | K::Method | K::Host)),
+        Scope::Global => keys.iter().all(|key| matches!(key, K::Constant(_))),
+    }
+}
+
+fn disagreement(scope: Scope, keys: &[KeySource]) -> String {
+    let listed: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let by = match &listed[..] {
+        [] => "one bucket for all".to_owned(),
+        listed => format!("a bucket for each {}", listed.join(" and ")),
+    };
+    format!("`scope` is `{}`, but `limit_keys` asks for {by}", scope.name())
+}
+
+fn disagreement_cure(scope: Scope, keys: &[KeySource], condition: Option<&Condition>) -> String {
+    let meant = scope_of(keys, condition);
+    if meant != scope && is_about(meant, keys, condition) {
+        format!("write `scope: {}`, or delete `scope` or `limit_keys`", meant.name())
+    } else {
+        "delete `scope` or `limit_keys`".to_owned()
     }
 }
 
@@ -168,5 +219,56 @@ fn scope_of(keys: &[KeySource], condition: Option<&Condition>) -> Scope {
         }
         () if condition.is_some_and(tests_route) => Scope::Endpoint,
         () => Scope::Global,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Mistakes, Policy, Scope};
+
+    fn scope_of(fields: &str) -> Result<Scope, Mistakes> {
+        let policy = Policy::parse("test", &format!("{{name: a, {fields}, rate: 1, burst: 1}}"))?;
+        Ok(policy.rules[0].scope)
+    }
+
+    #[test]
+    fn a_scope_beside_keys_that_it_describes_is_kept() {
+        for (fields, scope) in [
+            ("scope: user, limit_keys: [header:x-api-key]", Scope::User),
+            ("scope: user, limit_keys: [user, path]", Scope::User),
+            ("scope: ip, limit_keys: ['ip:address']", Scope::Ip),
+            ("scope: ip, limit_keys: ['ip:prefix/24', path]", Scope::Ip),
+            ("scope: network, limit_keys: [header:x-asn]", Scope::Network),
+            ("scope: network, limit_keys: [fingerprint]", Scope::Network),
+            ("scope: organisation, limit_keys: ['jwt:org']", Scope::Organisation),
+            ("scope: organisation, limit_keys: [host]", Scope::Organisation),
+            ("scope: endpoint, limit_keys: [path]", Scope::Endpoint),
+            ("scope: endpoint, limit_keys: [user, path]", Scope::Endpoint),
+            ("scope: endpoint, path: /a, limit_keys: []", Scope::Endpoint),
+            ("scope: global, limit_keys: []", Scope::Global),
+            ("scope: global, limit_keys: ['constant:all']", Scope::Global),
+        ] {
+            assert_eq!(scope_of(fields).unwrap_or_else(|mistakes| panic!("{fields}: {mistakes}")), scope);
+        }
+    }
+
+    #[test]
+    fn a_scope_beside_other_keys_is_a_mistake_with_a_cure() {
+        for fields in [
+            "scope: global, limit_keys: [user]",
+            "scope: user, limit_keys: ['ip:address']",
+            "scope: user, limit_keys: [plan]",
+            "scope: ip, limit_keys: [header:x-api-key]",
+            "scope: network, limit_keys: ['ip:address']",
+            "scope: organisation, limit_keys: []",
+            "scope: endpoint, path: /a, limit_keys: [user]",
+            "scope: endpoint, limit_keys: []",
+        ] {
+            let mistakes = scope_of(fields).expect_err(fields);
+            let mistake = mistakes.iter().next().unwrap();
+            assert_eq!(mistakes.count(), 1, "{mistakes}");
+            assert!(mistake.what.contains("but `limit_keys` asks for"), "{mistakes}");
+            assert!(mistake.cure.contains("delete `scope` or `limit_keys`"), "{mistakes}");
+        }
     }
 }

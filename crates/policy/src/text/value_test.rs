@@ -54,6 +54,19 @@ fn value(source: &KeySource, field: &str, node: &Node<'_>, found: &mut Found) ->
         );
         return None;
     }
+    let is_trimmed = matches!(source, KeySource::Header(_) | KeySource::Cookie(_));
+    let seen = if is_trimmed { text.trim_ascii() } else { text };
+    if seen.is_empty() {
+        let what = format!("`{field}` can never be empty: what is empty counts as missing");
+        let cure = format!("write a value; for requests without it, `{field}: {{present: false}}`");
+        found.add(node.place, what, cure);
+        return None;
+    }
+    if seen != text {
+        let what = format!("`{field}` is seen without the blanks around it, so it is never `{}`", cut(text));
+        found.add(node.place, what, format!("write `{}`", cut(seen)));
+        return None;
+    }
     if *source != KeySource::Address {
         return Some(text.into());
     }

@@ -175,6 +175,7 @@ fn handle(
 fn breadth_of(rule: &PolicyRule) -> Breadth {
     let narrow = |source: &KeySource| match source {
         KeySource::Address
+        | KeySource::Prefix { v4: 32, v6: 64.. }
         | KeySource::User
         | KeySource::Header(_)
         | KeySource::Query(_)

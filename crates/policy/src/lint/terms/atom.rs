@@ -23,7 +23,10 @@ pub(crate) enum Atom<'c> {
 impl<'c> Atom<'c> {
     pub(super) fn of_value(source: &'c KeySource, test: &'c ValueTest) -> Atom<'c> {
         match test {
-            ValueTest::OneOf(values) => Atom::OneOf(source, values.iter().map(|value| &**value).collect()),
+            ValueTest::OneOf(values) => {
+                let values = values.iter().map(|value| &**value);
+                Atom::OneOf(source, values.filter(|value| may_be(source, value)).collect())
+            }
             ValueTest::Matches(_) | ValueTest::Within(_) | ValueTest::Present => Atom::Value(source, test),
         }
     }
@@ -61,7 +64,9 @@ impl<'c> Atom<'c> {
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Atom::OneOf(_, values) => values.is_empty(),
-            Atom::Value(_, ValueTest::Within(networks)) => networks.is_empty(),
+            Atom::Value(source, ValueTest::Within(networks)) => {
+                !networks.iter().any(|network| may_be_within(source, network))
+            }
             Atom::Value(..) | Atom::Path(_) | Atom::Host(_) => false,
         }
     }
@@ -107,6 +112,21 @@ impl<'c> Atom<'c> {
             }
             _ => false,
         }
+    }
+}
+
+/// Whether the source ever has this value: a fingerprint is a hash in 64 hexadecimal digits.
+fn may_be(source: &KeySource, value: &str) -> bool {
+    let is_hash = || value.len() == 64 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
+    *source != KeySource::Fingerprint || is_hash()
+}
+
+/// Whether the source ever has a value in this network: a prefix lies in none that is narrower.
+fn may_be_within(source: &KeySource, network: &IpNet) -> bool {
+    match (source, network) {
+        (KeySource::Prefix { v4, .. }, IpNet::V4(network)) => network.prefix_len() <= *v4,
+        (KeySource::Prefix { v6, .. }, IpNet::V6(network)) => network.prefix_len() <= *v6,
+        _ => true,
     }
 }
 

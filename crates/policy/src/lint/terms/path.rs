@@ -71,6 +71,12 @@ pub(crate) fn has_segment(test: &PathTest, is_sought: impl Fn(&str) -> bool) -> 
         .is_some_and(|shape| shape.segments.iter().flatten().any(|segment| is_sought(segment)))
 }
 
+/// The segments, in lower case, that every path of the pattern begins with.
+pub(crate) fn first_segments(test: &PathTest) -> Vec<String> {
+    let segments = shape(test, true, true).map_or_else(Vec::new, |shape| shape.segments);
+    segments.into_iter().map_while(|segment| segment.map(Cow::into_owned)).collect()
+}
+
 /// A path as a test looks at it.
 fn seen_by<'p>(test: &PathTest, path: &'p str) -> Cow<'p, str> {
     let path = match path.strip_suffix('/') {

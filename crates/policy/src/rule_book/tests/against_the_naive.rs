@@ -135,6 +135,7 @@ fn random_policy(random: &mut Rng) -> Policy {
             condition,
             reason: "why".into(),
             until_unix_s,
+            line: 1,
         });
     }
     policy

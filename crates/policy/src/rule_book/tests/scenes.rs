@@ -169,6 +169,7 @@ fn a_kill_switch_beats_block_beats_allow_beats_limits() {
         condition: path("/a/b/c"),
         reason: "we are repairing it".into(),
         until_unix_s: Some(1_001),
+        line: 1,
     });
     let book = RuleBook::new(rules);
     assert_eq!(rule_on(&book, &get("/")).0, Ruling::KeyMissing { rule: 3 });
@@ -203,6 +204,7 @@ fn a_policy_that_only_watches_refuses_nobody() {
         condition,
         reason: "".into(),
         until_unix_s: None,
+        line: 1,
     });
     watching.mode = Mode::Shadow;
     assert_eq!(names(watching, &get("/")), ["limit?"]);

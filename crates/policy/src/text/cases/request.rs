@@ -22,15 +22,18 @@ pub(super) fn read(node: &Node<'_>, shared: &DescribedRequest, found: &mut Found
     let mut text = |name: &str, found: &mut Found| {
         fields.take(name).and_then(|node| choice::text(node, name, TEXT_BYTES_MAX, found)).map(str::to_owned)
     };
-    if let Some(method) = text("method", found) {
-        request.method = method.to_ascii_uppercase();
-    }
     request.target = text("path", found).unwrap_or(request.target);
     request.host = text("host", found).unwrap_or(request.host);
     request.version = text("version", found).unwrap_or(request.version);
     request.user = text("user", found).or(request.user);
     request.plan = text("plan", found).or(request.plan);
     request.route = text("route", found).or(request.route);
+    if let Some(node) = fields.take("method") {
+        match DescribedRequest::method_named(node.scalar().unwrap_or_default()) {
+            Ok(method) => request.method = method,
+            Err(no_method) => found.unfit(node, "method", "a method", no_method.to_string()),
+        }
+    }
     if let Some(node) = fields.take("ip") {
         let address = node.scalar().and_then(|text| text.parse().ok());
         if address.is_none() {

@@ -194,3 +194,14 @@ fn requests_are_told_what_they_may_say() {
         "2:20: `claims` is `3`, not a mapping of claims; write `claims: {sub: ann, plan: pro}`",
     );
 }
+
+#[test]
+fn a_method_that_no_request_can_have_is_refused_with_its_value_and_the_cure() {
+    let cure = "write the name of a method, of 1 to 64 letters, as in `GET` or `POST`";
+    for (typed, described) in
+        [("''", "empty"), ("'GE T'", "the text \"GE T\""), ("GE T", "`GE T`"), ("[GET]", "a list")]
+    {
+        let told = in_step(&format!("{{request: {{method: {typed}}}, expect: admit}}"));
+        assert_eq!(told, [format!("2:20: `method` is {described}, not a method; {cure}")]);
+    }
+}
