@@ -4,7 +4,8 @@
 
 mod report;
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tollgate::policy::{Lint, Mistakes, Policy};
@@ -14,7 +15,7 @@ use crate::format::{Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
-use crate::source::{self, Source};
+use crate::source::{self, Content, Source, Unread};
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckFlags {
@@ -39,6 +40,8 @@ struct Checked {
 
 /// Why a policy is refused.
 enum Unsound {
+    /// There is no text to look at.
+    Unread(Unread),
     /// By the parser.
     Mistakes(Mistakes),
     /// By the limiter.
@@ -51,29 +54,34 @@ struct Sound {
     lints: Vec<Lint>,
 }
 
-/// Looks at every file. What cannot be read at all is told on stderr.
+/// Looks at every file. Of what cannot be read at all people are told on stderr, and machines like of everything else.
 pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem> {
     source::refuse_stdin_twice(&flags.files)?;
-    let (mut checked, mut is_good) = (Vec::new(), true);
-    for path in &flags.files {
-        match Source::read(path) {
-            Ok(source) => checked.push(look(source)),
-            Err(problem) => {
-                problem.report();
-                is_good = false;
-            }
+    let checked: Vec<Checked> = flags.files.iter().map(|path| look(path)).collect();
+    let is_good = checked.iter().all(|file| file.is_good(flags.deny_lints));
+    let text = match flags.format.chosen() {
+        Format::Table => {
+            tell_of_unread(&checked);
+            report::table(&checked, flags.deny_lints, screen.ink)
         }
-    }
-    is_good &= checked.iter().all(|file| file.is_good(flags.deny_lints));
-    let text = match flags.format.output {
-        Format::Table => report::table(&checked, flags.deny_lints, screen.ink),
         Format::Json => report::json(&checked, flags.deny_lints),
     };
     Ok(Page { text, is_good })
 }
 
-fn look(source: Source) -> Checked {
-    Checked { found: judge(&source), file: source.name }
+fn tell_of_unread(checked: &[Checked]) {
+    for file in checked {
+        if let Err(Unsound::Unread(unread)) = &file.found {
+            let _ = writeln!(io::stderr(), "error: {unread}");
+        }
+    }
+}
+
+fn look(path: &Path) -> Checked {
+    match Source::read(path, Content::Policy) {
+        Ok(source) => Checked { found: judge(&source), file: source.name },
+        Err(unread) => Checked { file: unread.name.clone(), found: Err(Unsound::Unread(unread)) },
+    }
 }
 
 fn judge(source: &Source) -> Result<Sound, Unsound> {

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::format::FormatFlag;
+
 /// Most requests that `--after` plays.
 const AFTER_MAX: i64 = 1_000_000;
 
@@ -57,9 +59,8 @@ pub(crate) struct ExplainFlags {
     /// How many such requests came a moment before
     #[arg(long, default_value_t = 0, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=AFTER_MAX))]
     pub(super) after: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) format: FormatFlag,
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

@@ -103,6 +103,32 @@ fn files_that_are_not_there_are_named() {
 }
 
 #[test]
+fn the_cure_of_a_file_is_that_of_what_it_should_hold() {
+    let folder = folder("test_cures", "").with("empty.yaml", "");
+    let told = |typed: &str, expected: &str| assert_eq!(complaint(&folder.run(typed), 1), expected);
+    told(
+        "test policy.yaml nothing.yaml",
+        "error: cannot read 'nothing.yaml': there is no such file; check its name, \
+         or write cases as `tollgate test --help` shows",
+    );
+    told(
+        "test policy.yaml empty.yaml",
+        "error: cannot read 'empty.yaml': it is empty; `tollgate test --help` shows a case to start from",
+    );
+    told(
+        "test nothing.yaml cases.yaml",
+        "error: cannot read 'nothing.yaml': there is no such file; check its name, \
+         or write a policy with `tollgate init`",
+    );
+    std::fs::File::create(folder.path("huge.yaml")).unwrap().set_len(1 << 30).unwrap();
+    told(
+        "test policy.yaml huge.yaml",
+        "error: cannot read 'huge.yaml': it is longer than 4194304 bytes (4 MiB); \
+         spread the cases over several files",
+    );
+}
+
+#[test]
 fn cases_may_come_from_stdin() {
     let folder = Folder::new("test_stdin").with("policy.yaml", POLICY);
     let cases = r#"[{"name": "as JSON", "steps": [{"request": {"user": "ann"}, "expect": "admit"}]}]"#;
