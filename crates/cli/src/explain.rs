@@ -4,6 +4,7 @@
 //! Decides nothing: the library's `explain`, `check` and `answer` do.
 
 mod account;
+mod client_text;
 mod flags;
 mod json;
 mod limit_text;

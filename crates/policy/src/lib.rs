@@ -21,7 +21,9 @@ mod key_source;
 mod kill_switch;
 mod lint;
 mod rule;
+mod seen_request;
 mod settings;
+mod token_holder;
 
 mod client_address;
 
@@ -58,6 +60,7 @@ pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::RuleBook;
 pub use ruling::{Hit, Ruling};
 pub use schema::schema;
+pub use seen_request::SeenRequest;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,

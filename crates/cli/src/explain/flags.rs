@@ -32,6 +32,9 @@ pub(crate) struct ExplainFlags {
     /// The client's address
     #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
     pub(super) ip: Option<IpAddr>,
+    /// Or the peer that connects, a proxy perhaps: the client is then found by the policy's client_address
+    #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
+    pub(super) peer: Option<IpAddr>,
     /// A header field; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header, help_heading = "The request")]
     pub(super) header: Vec<(String, String)>,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tollgate::policy::{Claims, RuleExplanation};
+use tollgate::policy::{Claims, JwtSettings, RuleExplanation, Trust};
 
 use super::account::{Account, Fate, RuleAccount};
 use crate::prose::{self, harmless};
@@ -13,7 +13,9 @@ pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String
     let ink = screen.ink;
     let mut text = format!("{}\n", ink.heading(&harmless(&request_line(account))));
     for said in seen_as(account) {
-        let _ = writeln!(text, "{}", ink.faint(&said));
+        for line in prose::broken(&harmless(&said), screen.columns).lines() {
+            let _ = writeln!(text, "{}", ink.faint(line));
+        }
     }
     let _ = writeln!(text, "\n{}", ink.heading(&format!("Rules of {file}")));
     text += &switches(account, screen);
@@ -27,13 +29,13 @@ pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String
 /// `POST /api/search from 192.0.2.7, user ann, plan free, the 11th at once`.
 fn request_line(account: &Account<'_>) -> String {
     let request = account.request;
-    let facts = request.facts(account.policy.jwt.as_ref());
+    let facts = account.seen.facts();
     let mut line = format!("{} {}", request.method, request.target);
     if !request.host.is_empty() {
         let _ = write!(line, " at {}", request.host);
     }
-    if let Some(address) = request.address {
-        let _ = write!(line, " from {address}");
+    if let Some(address) = facts.address {
+        let _ = write!(line, " from {}", address.to_canonical());
     }
     for (what, value) in [("user", facts.user), ("plan", facts.plan)] {
         if let Some(value) = value {
@@ -58,10 +60,41 @@ fn seen_as(account: &Account<'_>) -> Vec<String> {
     if let Some(host) = explanation.host.as_deref().filter(|host| *host != request.host) {
         said.push(format!("rules see the host as {host}"));
     }
-    if let Claims::Unverified(_) = request.facts(None).claims {
+    said.extend(account.client());
+    let settings = &account.policy.client_address;
+    let field = settings.header.field_name();
+    let is_sent = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
+    if request.peer.is_none() && is_sent && settings.trust != Trust::Nobody {
+        said.push(format!("`{field}` is not looked at: say with --peer who sent it"));
+    }
+    said.extend(token(account).into_iter().map(str::to_owned));
+    said
+}
+
+/// What becomes of its token, where that may surprise.
+fn token(account: &Account<'_>) -> Vec<&'static str> {
+    let (request, policy) = (account.request, account.policy);
+    let Some(claims) = &request.claims else { return Vec::new() };
+    let usual = JwtSettings::default();
+    let settings = policy.jwt.as_ref().unwrap_or(&usual);
+    let mut said = Vec::new();
+    match account.seen.facts().claims {
+        Claims::Verified(_) if policy.jwt.is_none() => said.push(
+            "the policy has no `jwt` settings: the token counts as verified only where the program verifies it by keys of \
+             its own; elsewhere it is as with --unverified",
+        ),
+        Claims::Verified(_) => {}
+        Claims::Unverified(_) => {
+            said.push("nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it");
+        }
+        Claims::None => {
+            said.push("its token does not verify by the policy's `jwt` keys, so it counts as none");
+        }
+    }
+    let names_somebody = settings.user_in(claims).is_some() || settings.plan_in(claims).is_some();
+    if request.claims_are_verified && names_somebody && (request.user.is_some() || request.plan.is_some()) {
         said.push(
-            "nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it"
-                .to_owned(),
+            "user and plan are those that the program knows; what the token says of them does not count",
         );
     }
     said
