@@ -18,11 +18,14 @@ use crate::screen::Screen;
 use crate::source::{self, Content, Source, Unread};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A mistake is what cannot be meant, a lint what is hardly meant. Every mistake of every file is told, with its place and its cure. \
+The exit code is 1 if a file has a mistake or cannot be read, and with --deny-lints if it has a lint.")]
 pub(crate) struct CheckFlags {
     /// The policies, in YAML or JSON; - reads stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Let what is likely not meant be bad, too
+    /// Refuse policies with lints, too: for CI
     #[arg(long)]
     deny_lints: bool,
     #[command(flatten)]

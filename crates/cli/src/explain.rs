@@ -8,6 +8,7 @@ mod client_text;
 mod flags;
 mod json;
 mod limit_text;
+mod notes;
 mod page;
 mod request;
 

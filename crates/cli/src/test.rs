@@ -39,7 +39,7 @@ A file of cases is a list in YAML or JSON:
       - {times: 6, expect: {admitted: 5}, violated: [reset], retry_after: 334s}
       - {at: 333s, expect: deny}
       - {at: 334s, expect: admit}
-docs/policy.md explains every field.";
+docs/policy.md explains every field. The exit code is 1 if a case fails.";
 
 /// Runs every case.
 pub(crate) fn page(flags: &TestFlags, screen: &Screen) -> Result<Page, Problem> {

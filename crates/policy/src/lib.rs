@@ -23,6 +23,7 @@ mod lint;
 mod rule;
 mod seen_request;
 mod settings;
+mod span_text;
 mod token_holder;
 
 mod client_address;
@@ -65,4 +66,5 @@ pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+pub use span_text::span_text;
 pub use text::{Mistake, Mistakes};

@@ -2,6 +2,7 @@
 
 use tollgate::policy::{
     Action, DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest,
+    span_text,
 };
 use tollgate::{Answer, Clock, Decision, Limiter, Span, Tokens, Verdict};
 
@@ -162,8 +163,8 @@ fn by_buckets(decision: &Decision, verdict: Verdict) -> String {
         Verdict::Admit { delay: Span::ZERO, remaining } => {
             format!("the tightest bucket has {remaining} left")
         }
-        Verdict::Admit { delay, .. } => format!("it may leave in {delay}"),
-        Verdict::Deny { wait, .. } => format!("{noun} {denied} would admit it in {wait}"),
+        Verdict::Admit { delay, .. } => format!("it may leave in {}", span_text(delay)),
+        Verdict::Deny { wait, .. } => format!("{noun} {denied} would admit it in {}", span_text(wait)),
         Verdict::Never { .. } => format!("it costs more than a full bucket of {noun} {denied} holds"),
         Verdict::Invalid(error) => error.to_string(),
     }

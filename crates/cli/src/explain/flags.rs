@@ -14,8 +14,13 @@ const AFTER_MAX: i64 = 1_000_000;
 #[command(after_help = "\
 Examples:
   tollgate explain policy.yaml --path /api/search --ip 192.0.2.7
-  tollgate explain policy.yaml --method POST --header 'X-Api-Key: k1' --claim plan=enterprise
-  tollgate explain policy.yaml --ip 192.0.2.7 --after 10     what the eleventh request at once is told")]
+  tollgate explain policy.yaml --header 'X-Api-Key: k1' --claim plan=pro
+  tollgate explain policy.yaml --peer 10.0.0.1 --header 'X-Real-IP: 192.0.2.7'
+What the eleventh request at once is told:
+  tollgate explain policy.yaml --ip 192.0.2.7 --after 10
+
+It explains and does not judge. The exit code is 0 whether the request is admitted or denied; to \
+judge, write cases for `tollgate test`.")]
 pub(crate) struct ExplainFlags {
     /// The policy, in YAML or JSON; - reads stdin
     #[arg(value_name = "POLICY")]
@@ -23,7 +28,7 @@ pub(crate) struct ExplainFlags {
     /// The method
     #[arg(long, default_value = "GET", value_name = "METHOD", help_heading = "The request")]
     pub(super) method: String,
-    /// The path, with the query if there is one
+    /// The path, with its query
     #[arg(long, default_value = "/", value_name = "PATH", help_heading = "The request")]
     pub(super) path: String,
     /// The host that the client names
@@ -32,7 +37,7 @@ pub(crate) struct ExplainFlags {
     /// The client's address
     #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
     pub(super) ip: Option<IpAddr>,
-    /// Or the peer that connects, a proxy perhaps: the client is then found by the policy's client_address
+    /// Who connects, perhaps a proxy, in place of --ip: the policy's `client_address` finds the client
     #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
     pub(super) peer: Option<IpAddr>,
     /// A header field; may be repeated
@@ -59,7 +64,7 @@ pub(crate) struct ExplainFlags {
     /// The length of its body
     #[arg(long, value_name = "BYTES", help_heading = "The request")]
     pub(super) bytes: Option<u64>,
-    /// How many such requests came a moment before
+    /// Such requests that came just before
     #[arg(long, default_value_t = 0, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=AFTER_MAX))]
     pub(super) after: u32,
     #[command(flatten)]

@@ -14,6 +14,8 @@ use crate::format;
 #[derive(Serialize)]
 struct Document<'a> {
     request: Request<'a>,
+    /// What is not as it was typed.
+    notes: Vec<String>,
     admitted: bool,
     verdict: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +129,7 @@ impl Account<'_> {
                 plan: facts.plan,
                 after: self.after,
             },
+            notes: self.notes(),
             admitted: self.is_admitted,
             verdict: &self.verdict,
             retry_after_ns: self.retry_after.map(Span::as_nanos),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tollgate::policy::{Claims, JwtSettings, RuleExplanation, Trust};
+use tollgate::policy::RuleExplanation;
 
 use super::account::{Account, Fate, RuleAccount};
 use crate::prose::{self, harmless};
@@ -12,7 +12,7 @@ use crate::screen::{Ink, Screen};
 pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String {
     let ink = screen.ink;
     let mut text = format!("{}\n", ink.heading(&harmless(&request_line(account))));
-    for said in seen_as(account) {
+    for said in account.notes() {
         for line in prose::broken(&harmless(&said), screen.columns).lines() {
             let _ = writeln!(text, "{}", ink.faint(line));
         }
@@ -47,57 +47,6 @@ fn request_line(account: &Account<'_>) -> String {
         1 => line + ", after another one like it",
         after => format!("{line}, after {after} like it"),
     }
-}
-
-/// What is not as it was typed.
-fn seen_as(account: &Account<'_>) -> Vec<String> {
-    let (request, explanation) = (account.request, &account.explanation);
-    let mut said = Vec::new();
-    let typed = request.target.split('?').next().unwrap_or_default();
-    if explanation.path != typed {
-        said.push(format!("rules see the path as {}", explanation.path));
-    }
-    if let Some(host) = explanation.host.as_deref().filter(|host| *host != request.host) {
-        said.push(format!("rules see the host as {host}"));
-    }
-    said.extend(account.client());
-    let settings = &account.policy.client_address;
-    let field = settings.header.field_name();
-    let is_sent = request.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(field));
-    if request.peer.is_none() && is_sent && settings.trust != Trust::Nobody {
-        said.push(format!("`{field}` is not looked at: say with --peer who sent it"));
-    }
-    said.extend(token(account).into_iter().map(str::to_owned));
-    said
-}
-
-/// What becomes of its token, where that may surprise.
-fn token(account: &Account<'_>) -> Vec<&'static str> {
-    let (request, policy) = (account.request, account.policy);
-    let Some(claims) = &request.claims else { return Vec::new() };
-    let usual = JwtSettings::default();
-    let settings = policy.jwt.as_ref().unwrap_or(&usual);
-    let mut said = Vec::new();
-    match account.seen.facts().claims {
-        Claims::Verified(_) if policy.jwt.is_none() => said.push(
-            "the policy has no `jwt` settings: the token counts as verified only where the program verifies it by keys of \
-             its own; elsewhere it is as with --unverified",
-        ),
-        Claims::Verified(_) => {}
-        Claims::Unverified(_) => {
-            said.push("nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it");
-        }
-        Claims::None => {
-            said.push("its token does not verify by the policy's `jwt` keys, so it counts as none");
-        }
-    }
-    let names_somebody = settings.user_in(claims).is_some() || settings.plan_in(claims).is_some();
-    if request.claims_are_verified && names_somebody && (request.user.is_some() || request.plan.is_some()) {
-        said.push(
-            "user and plan are those that the program knows; what the token says of them does not count",
-        );
-    }
-    said
 }
 
 fn switches(account: &Account<'_>, screen: &Screen) -> String {

@@ -190,6 +190,9 @@ fn seen(folder: &Folder, words: &[&str]) -> (Value, Value, String) {
     let document: Value = serde_json::from_str(&document).unwrap();
     let page = printed(folder.run_words(&[&["explain"], words].concat(), ""));
     let notes = page.split("\n\n").next().unwrap().lines().skip(1).collect::<Vec<_>>().join(" ");
+    let told: Vec<&str> =
+        document["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    assert_eq!(told.join(" "), notes, "machines are told the same");
     (document["request"]["user"].clone(), document["request"]["plan"].clone(), notes)
 }
 

@@ -45,12 +45,11 @@ impl Token {
     fn of(claims: TokenClaims, settings: Option<&JwtSettings>) -> Token {
         let TokenClaims::Verified(value) = &claims else { return Token { claims, ..Token::default() } };
         let usual;
-        let settings = match settings {
-            Some(settings) => settings,
-            None => {
-                usual = JwtSettings::default();
-                &usual
-            }
+        let settings = if let Some(settings) = settings {
+            settings
+        } else {
+            usual = JwtSettings::default();
+            &usual
         };
         let (user, plan) = (settings.user_in(value), settings.plan_in(value));
         let (user, plan) = (user.map(Cow::into_owned), plan.map(Cow::into_owned));

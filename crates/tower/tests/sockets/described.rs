@@ -57,7 +57,7 @@ async fn check(
     };
     let policy = Policy::parse("test.yaml", policy).unwrap();
     let described = holder(&described.seen_by(&policy).facts());
-    assert_eq!(seen.lock().unwrap().as_slice(), [described.clone()], "{headers:?} {token:?}");
+    assert_eq!(seen.lock().unwrap().as_slice(), std::slice::from_ref(&described), "{headers:?} {token:?}");
     described
 }
 
@@ -65,12 +65,12 @@ async fn check(
 async fn the_client_of_a_described_peer_is_that_of_the_socket() {
     const RULE: &str = "rules: [{name: api, scope: ip, rate: 1/s, burst: 5}]";
     let settings = [
-        "".to_owned(),
-        "client_address: {trusted_proxies: [127.0.0.0/8, 10.0.0.0/8], header: x-forwarded-for}, ".to_owned(),
-        "client_address: {trusted_proxies: [10.0.0.0/8], header: x-forwarded-for}, ".to_owned(),
-        "client_address: {hops: 2, header: x-forwarded-for}, ".to_owned(),
-        "client_address: {trusted_proxies: [127.0.0.1/32], header: cf-connecting-ip}, ".to_owned(),
-        "client_address: {trusted_proxies: [127.0.0.1/32], header: forwarded}, ".to_owned(),
+        "",
+        "client_address: {trusted_proxies: [127.0.0.0/8, 10.0.0.0/8], header: x-forwarded-for}, ",
+        "client_address: {trusted_proxies: [10.0.0.0/8], header: x-forwarded-for}, ",
+        "client_address: {hops: 2, header: x-forwarded-for}, ",
+        "client_address: {trusted_proxies: [127.0.0.1/32], header: cf-connecting-ip}, ",
+        "client_address: {trusted_proxies: [127.0.0.1/32], header: forwarded}, ",
     ];
     let sent: [&[(&str, &str)]; 6] = [
         &[],
@@ -81,7 +81,7 @@ async fn the_client_of_a_described_peer_is_that_of_the_socket() {
         &[("forwarded", "for=6.6.6.6, for=_hidden"), ("x-forwarded-for", "")],
     ];
     let mut clients = Vec::new();
-    for settings in &settings {
+    for settings in settings {
         for headers in sent {
             clients.push(check(&format!("{{{settings}{RULE}}}"), false, headers, None).await.0.unwrap());
         }
