@@ -4,7 +4,8 @@
 
 mod report;
 
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use tollgate::policy::{Lint, Mistakes, Policy};
@@ -14,14 +15,17 @@ use crate::format::{Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
-use crate::source::{self, Source};
+use crate::source::{self, Content, Source, Unread};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A mistake is what cannot be meant, a lint what is hardly meant. Every mistake of every file is told, with its place and its cure. \
+The exit code is 1 if a file has a mistake or cannot be read, and with --deny-lints if it has a lint.")]
 pub(crate) struct CheckFlags {
     /// The policies, in YAML or JSON; - reads stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Let what is likely not meant be bad, too
+    /// Refuse policies with lints, too: for CI
     #[arg(long)]
     deny_lints: bool,
     #[command(flatten)]
@@ -39,6 +43,8 @@ struct Checked {
 
 /// Why a policy is refused.
 enum Unsound {
+    /// There is no text to look at.
+    Unread(Unread),
     /// By the parser.
     Mistakes(Mistakes),
     /// By the limiter.
@@ -51,29 +57,34 @@ struct Sound {
     lints: Vec<Lint>,
 }
 
-/// Looks at every file. What cannot be read at all is told on stderr.
+/// Looks at every file. Of what cannot be read at all people are told on stderr, and machines like of everything else.
 pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem> {
     source::refuse_stdin_twice(&flags.files)?;
-    let (mut checked, mut is_good) = (Vec::new(), true);
-    for path in &flags.files {
-        match Source::read(path) {
-            Ok(source) => checked.push(look(source)),
-            Err(problem) => {
-                problem.report();
-                is_good = false;
-            }
+    let checked: Vec<Checked> = flags.files.iter().map(|path| look(path)).collect();
+    let is_good = checked.iter().all(|file| file.is_good(flags.deny_lints));
+    let text = match flags.format.chosen() {
+        Format::Table => {
+            tell_of_unread(&checked);
+            report::table(&checked, flags.deny_lints, screen.ink)
         }
-    }
-    is_good &= checked.iter().all(|file| file.is_good(flags.deny_lints));
-    let text = match flags.format.output {
-        Format::Table => report::table(&checked, flags.deny_lints, screen.ink),
         Format::Json => report::json(&checked, flags.deny_lints),
     };
     Ok(Page { text, is_good })
 }
 
-fn look(source: Source) -> Checked {
-    Checked { found: judge(&source), file: source.name }
+fn tell_of_unread(checked: &[Checked]) {
+    for file in checked {
+        if let Err(Unsound::Unread(unread)) = &file.found {
+            let _ = writeln!(io::stderr(), "error: {unread}");
+        }
+    }
+}
+
+fn look(path: &Path) -> Checked {
+    match Source::read(path, Content::Policy) {
+        Ok(source) => Checked { found: judge(&source), file: source.name },
+        Err(unread) => Checked { file: unread.name.clone(), found: Err(Unsound::Unread(unread)) },
+    }
 }
 
 fn judge(source: &Source) -> Result<Sound, Unsound> {

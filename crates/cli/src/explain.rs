@@ -4,9 +4,11 @@
 //! Decides nothing: the library's `explain`, `check` and `answer` do.
 
 mod account;
+mod client_text;
 mod flags;
 mod json;
 mod limit_text;
+mod notes;
 mod page;
 mod request;
 
@@ -14,19 +16,22 @@ pub(crate) use flags::ExplainFlags;
 
 use tollgate::policy::Policy;
 
+use crate::format::Format;
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
-use crate::source::Source;
+use crate::source::{Content, Source};
 
 use self::account::Account;
 
 /// Explains the request that the flags describe.
 pub(crate) fn page(flags: &ExplainFlags, screen: &Screen) -> Result<Page, Problem> {
-    let source = Source::read(&flags.policy)?;
+    let source = Source::read(&flags.policy, Content::Policy)?;
     let policy = Policy::parse(&source.name, &source.text)?;
     let request = request::described(flags, &policy).map_err(Problem::Usage)?;
     let account = Account::of(&policy, &request, flags.after)?;
-    let text = if flags.json { account.json() } else { page::draw(&account, &source.name, screen) };
-    Ok(Page::good(text))
+    Ok(Page::good(match flags.format.chosen() {
+        Format::Table => page::draw(&account, &source.name, screen),
+        Format::Json => account.json(),
+    }))
 }

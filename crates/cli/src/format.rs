@@ -12,7 +12,7 @@ pub(crate) enum Format {
     Json,
 }
 
-/// The flag of every verb that lists things.
+/// The flag of every verb that lists things, and the short way to say it.
 #[derive(Debug, Args)]
 pub(crate) struct FormatFlag {
     /// The form of the result
@@ -24,7 +24,17 @@ pub(crate) struct FormatFlag {
         hide_possible_values = true,
         value_name = "table|json"
     )]
-    pub(crate) output: Format,
+    output: Format,
+    /// The same as -o json
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+}
+
+impl FormatFlag {
+    /// What was asked for, in either way.
+    pub(crate) fn chosen(&self) -> Format {
+        if self.json { Format::Json } else { self.output }
+    }
 }
 
 /// A JSON document, indented, its last line ended.

@@ -4,11 +4,13 @@
 
 mod question;
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::{Arg, Args, Command};
 use tollgate::policy::{self, Preset};
 
 use crate::page::Page;
@@ -27,7 +29,7 @@ pub(crate) struct InitFlags {
     #[arg(value_name = "FILE", default_value = "policy.yaml")]
     file: PathBuf,
     /// Which preset to start from; without it, you are asked
-    #[arg(long, value_name = "NAME", value_parser = preset_of)]
+    #[arg(long, value_name = "NAME", value_parser = PresetName)]
     preset: Option<&'static Preset>,
     /// Overwrite what is there
     #[arg(long)]
@@ -98,6 +100,27 @@ fn write(path: &Path, text: &str, force: bool, what: &'static str) -> Result<(),
         io::ErrorKind::AlreadyExists => Problem::Exists { path: path.to_owned() },
         _ => Problem::Unwritten { what, path: path.to_owned(), error },
     })
+}
+
+/// Reads the name of a preset, and knows them all, so that shells complete them.
+#[derive(Debug, Clone, Copy)]
+struct PresetName;
+
+impl TypedValueParser for PresetName {
+    type Value = &'static Preset;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        name: &OsStr,
+    ) -> Result<&'static Preset, clap::Error> {
+        preset_of.parse_ref(command, flag, name)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(policy::presets().iter().map(|preset| PossibleValue::new(preset.name))))
+    }
 }
 
 /// The preset of that name, or those that there are.

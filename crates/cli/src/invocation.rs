@@ -18,7 +18,9 @@ use crate::test::TestFlags;
 #[derive(Debug, Parser)]
 #[command(name = "tollgate", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 good; 1 a bad policy, a failed case, or a failure; 2 wrong usage.")]
+#[command(after_help = "\
+Begin with `tollgate init`, or watch `tollgate demo`; docs/policy.md explains policies from zero.
+Exit codes: 0 good; 1 a bad policy, a failed case, or a failure; 2 wrong usage.")]
 pub(crate) struct Invocation {
     #[command(subcommand)]
     pub(crate) verb: Verb,
@@ -30,7 +32,7 @@ pub(crate) enum Verb {
     Init(InitFlags),
     /// Find the mistakes in policies, and what is likely not meant
     Check(CheckFlags),
-    /// Show which rules of a policy a request meets, and what comes of it
+    /// Show which rules a request meets, and what comes of it
     Explain(Box<ExplainFlags>),
     /// Run the unit tests of a policy, in virtual time
     Test(TestFlags),

@@ -12,8 +12,12 @@ use crate::page::Page;
 use crate::problem::Problem;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tollgate man | man -l -
+  tollgate man ~/.local/share/man/man1")]
 pub(crate) struct ManFlags {
-    /// Write every page into this directory, which is made if need be; without it, the first page goes to stdout
+    /// Where to write a page for each verb, made if need be; without it, the first page goes to stdout
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,
 }

@@ -27,7 +27,7 @@ struct Entry {
 /// Every preset.
 #[expect(clippy::unnecessary_wraps, reason = "as every verb's page")]
 pub(crate) fn page(flags: &PresetsFlags, screen: &Screen) -> Result<Page, Problem> {
-    Ok(Page::good(match flags.format.output {
+    Ok(Page::good(match flags.format.chosen() {
         Format::Table => table(screen),
         Format::Json => {
             let entry = |preset: &'static Preset| Entry {

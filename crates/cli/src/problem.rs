@@ -13,7 +13,7 @@ use tollgate::{BuildError, LimitError, PolicyError, WindowError};
 
 use crate::mistakes_text;
 use crate::screen::Screen;
-use crate::source::SourceFault;
+use crate::source::Unread;
 
 /// Ends the command.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) enum Problem {
     /// A window of the calendar that cannot be kept.
     Window(WindowError),
     /// A file that cannot be worked with.
-    Source { name: String, fault: SourceFault },
+    Source(Unread),
     /// A policy or a file of cases that is refused.
     Mistakes(Mistakes),
     /// A policy that cannot be put in force.
@@ -69,7 +69,7 @@ impl fmt::Display for Problem {
             Problem::Limiter(error) => write!(f, "{error}"),
             Problem::Limit(error) => write!(f, "{error}"),
             Problem::Window(error) => write!(f, "{error}"),
-            Problem::Source { name, fault } => write!(f, "cannot read '{name}': {fault}"),
+            Problem::Source(unread) => write!(f, "{unread}"),
             Problem::Mistakes(mistakes) => write!(f, "{mistakes}"),
             Problem::Policy(error) => write!(f, "{error}"),
             Problem::Unwritten { what, path, error } => write!(
@@ -92,6 +92,12 @@ impl fmt::Display for Problem {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }
         }
+    }
+}
+
+impl From<Unread> for Problem {
+    fn from(unread: Unread) -> Problem {
+        Problem::Source(unread)
     }
 }
 

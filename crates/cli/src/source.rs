@@ -20,9 +20,26 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
+/// What a file should hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Content {
+    Policy,
+    Cases,
+}
+
+/// A file that cannot be worked with.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    /// The file, as messages call it.
+    pub(crate) name: String,
+    /// What it should hold: the cure depends on it.
+    content: Content,
+    fault: SourceFault,
+}
+
 /// Why a file is no text to work with.
 #[derive(Debug)]
-pub(crate) enum SourceFault {
+enum SourceFault {
     Missing,
     Directory,
     Empty,
@@ -34,13 +51,13 @@ pub(crate) enum SourceFault {
 
 impl Source {
     /// Reads the file; `-` is stdin.
-    pub(crate) fn read(path: &Path) -> Result<Source, Problem> {
+    pub(crate) fn read(path: &Path, content: Content) -> Result<Source, Unread> {
         let is_stdin = path.as_os_str() == "-";
         let name = if is_stdin { "<stdin>".to_owned() } else { path.display().to_string() };
         let text = if is_stdin { text_of(io::stdin().lock()) } else { text_of_file(path) };
         match text {
             Ok(text) => Ok(Source { name, text }),
-            Err(fault) => Err(Problem::Source { name, fault }),
+            Err(fault) => Err(Unread { name, content, fault }),
         }
     }
 }
@@ -88,24 +105,43 @@ impl From<io::Error> for SourceFault {
     }
 }
 
-/// What is wrong and what to do, to follow the file's name.
-impl fmt::Display for SourceFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+impl Unread {
+    /// What is wrong and what to do, to follow the file's name.
+    pub(crate) fn why(&self) -> String {
+        let of = |policy: &'static str, cases: &'static str| match self.content {
+            Content::Policy => policy,
+            Content::Cases => cases,
+        };
+        match &self.fault {
             SourceFault::Missing => {
-                f.write_str("there is no such file; check its name, or write a policy with `tollgate init`")
+                let cure =
+                    of("write a policy with `tollgate init`", "write cases as `tollgate test --help` shows");
+                format!("there is no such file; check its name, or {cure}")
             }
-            SourceFault::Directory => f.write_str("it is a directory; name a file in it"),
-            SourceFault::Empty => f.write_str("it is empty; `tollgate init` writes a policy to start from"),
-            SourceFault::TooLarge => write!(
-                f,
-                "it is longer than {SOURCE_BYTES_MAX} bytes (4 MiB); describe many clients by one rule and a key"
-            ),
+            SourceFault::Directory => "it is a directory; name a file in it".to_owned(),
+            SourceFault::Empty => {
+                let cure = of(
+                    "`tollgate init` writes a policy to start from",
+                    "`tollgate test --help` shows a case to start from",
+                );
+                format!("it is empty; {cure}")
+            }
+            SourceFault::TooLarge => {
+                let cure =
+                    of("describe many clients by one rule and a key", "spread the cases over several files");
+                format!("it is longer than {SOURCE_BYTES_MAX} bytes (4 MiB); {cure}")
+            }
             SourceFault::NotText(at) => {
-                write!(f, "it is no text: byte {at} is not UTF-8; save it as UTF-8")
+                format!("it is no text: byte {at} is not UTF-8; save it as UTF-8")
             }
-            SourceFault::Unreadable(error) => write!(f, "{error}; make it readable for you"),
+            SourceFault::Unreadable(error) => format!("{error}; make it readable for you"),
         }
+    }
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot read '{}': {}", self.name, self.why())
     }
 }
 

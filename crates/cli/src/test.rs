@@ -16,7 +16,7 @@ use crate::format::{Format, FormatFlag};
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::Screen;
-use crate::source::{self, Source};
+use crate::source::{self, Content, Source};
 
 #[derive(Debug, Args)]
 #[command(after_help = HOW)]
@@ -39,20 +39,20 @@ A file of cases is a list in YAML or JSON:
       - {times: 6, expect: {admitted: 5}, violated: [reset], retry_after: 334s}
       - {at: 333s, expect: deny}
       - {at: 334s, expect: admit}
-docs/policy.md explains every field.";
+docs/policy.md explains every field. The exit code is 1 if a case fails.";
 
 /// Runs every case.
 pub(crate) fn page(flags: &TestFlags, screen: &Screen) -> Result<Page, Problem> {
     source::refuse_stdin_twice([&flags.policy, &flags.cases])?;
-    let policy = Source::read(&flags.policy)?;
+    let policy = Source::read(&flags.policy, Content::Policy)?;
     let policy = Policy::parse(&policy.name, &policy.text)?;
-    let cases = Source::read(&flags.cases)?;
+    let cases = Source::read(&flags.cases, Content::Cases)?;
     let parsed = Case::parse_all(&cases.name, &cases.text, &policy)?;
     let mut tried = Vec::with_capacity(parsed.len());
     for case in &parsed {
         tried.push(run::run(case, &policy)?);
     }
-    let text = match flags.format.output {
+    let text = match flags.format.chosen() {
         Format::Table => report::table(&cases.name, &tried, screen.ink),
         Format::Json => report::json(&cases.name, &tried),
     };

@@ -5,6 +5,8 @@
 mod cases;
 #[path = "policy_verbs/check.rs"]
 mod check;
+#[path = "policy_verbs/clients.rs"]
+mod clients;
 #[path = "policy_verbs/explain.rs"]
 mod explain;
 #[path = "policy_verbs/init.rs"]

@@ -34,6 +34,8 @@ pub struct ClientAddress {
     /// The client's, or that of the trusted hop beyond which nothing is known. An IPv4-mapped one is IPv4. `None` only if the
     /// peer has no address (a Unix socket) and no trusted hop named one.
     pub address: Option<IpAddr>,
+    /// The trusted hop that named this address; `None` if it is the peer's own.
+    pub told_by: Option<IpAddr>,
     /// Where the search ended.
     pub ending: Ending,
     /// The peer is no proxy of ours and sent the field all the same: worth a count, and one warning with [`trust_line`].
@@ -78,24 +80,42 @@ pub fn client_address(
     if !is_trusted {
         let mut is_present = false;
         headers.each_line(settings.header.field_name(), &mut |_| is_present = true);
-        return ClientAddress { address: peer, ending: Ending::Peer, ignored_forwarding_header: is_present };
+        return ClientAddress {
+            address: peer,
+            told_by: None,
+            ending: Ending::Peer,
+            ignored_forwarding_header: is_present,
+        };
     }
-    let (found, ending) = match &settings.header {
+    let (named, ending) = match &settings.header {
         ForwardingHeader::Single(name) => only_entry(headers, name),
         ForwardingHeader::XForwardedFor | ForwardingHeader::Forwarded => chain::walk(settings, headers),
     };
-    ClientAddress { address: found.or(peer), ending, ignored_forwarding_header: false }
+    ClientAddress {
+        address: named.map(|named| named.address).or(peer),
+        told_by: named.and_then(|named| named.by.or(peer)),
+        ending,
+        ignored_forwarding_header: false,
+    }
+}
+
+/// An address that a trusted hop named.
+#[derive(Debug, Clone, Copy)]
+struct Named {
+    address: IpAddr,
+    /// That hop; `None` if it is the peer.
+    by: Option<IpAddr>,
 }
 
 /// The address in a field that holds one. Two of them, or a list, name nobody: one of the two may be the client's own.
-fn only_entry(headers: &dyn Headers, name: &str) -> (Option<IpAddr>, Ending) {
+fn only_entry(headers: &dyn Headers, name: &str) -> (Option<Named>, Ending) {
     let text = match chain::lines(headers, name) {
         Some(0) => return (None, Ending::Exhausted),
         Some(1) => headers.get(name).filter(|text| text.len() <= ENTRY_BYTES_MAX),
         _ => None,
     };
     match text.and_then(|text| node::address(chain::trimmed(text))) {
-        Some(address) => (Some(address), Ending::Client),
+        Some(address) => (Some(Named { address, by: None }), Ending::Client),
         None => (None, Ending::Unreadable),
     }
 }

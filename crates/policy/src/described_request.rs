@@ -1,11 +1,10 @@
-//! A request as a person describes it: on a command line or in a file of cases. Owns what [`Facts`] borrows.
+//! A request as a person describes it: on a command line or in a file of cases. Owns what
+//! [`crate::Facts`] borrows; [`DescribedRequest::seen_by`] says what a door makes of it.
 
 use std::fmt;
 use std::net::IpAddr;
 
 use serde_json::Value;
-
-use crate::{Claims, Facts, JwtSettings};
 
 /// Longest method, in bytes.
 const METHOD_BYTES_MAX: usize = 64;
@@ -21,6 +20,8 @@ pub struct DescribedRequest {
     pub host: String,
     /// The client's address, as a door would have found it.
     pub address: Option<IpAddr>,
+    /// The socket's peer, from which a door finds the client's address.
+    pub peer: Option<IpAddr>,
     /// Names and values, in order.
     pub headers: Vec<(String, String)>,
     /// Whom somebody trustworthy has authenticated.
@@ -59,6 +60,7 @@ impl Default for DescribedRequest {
             target: "/".to_owned(),
             host: String::new(),
             address: None,
+            peer: None,
             headers: Vec::new(),
             user: None,
             plan: None,
@@ -78,53 +80,11 @@ impl DescribedRequest {
         let is_method = (1..=METHOD_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_token);
         if is_method { Ok(text.to_ascii_uppercase()) } else { Err(NoMethod) }
     }
-
-    /// The facts that a door would have made of it. Under `jwt`, a verified token names user and plan where the description
-    /// does not.
-    pub fn facts<'r>(&'r self, jwt: Option<&JwtSettings>) -> Facts<'r> {
-        let claims = match &self.claims {
-            None => Claims::None,
-            Some(claims) if self.claims_are_verified => Claims::Verified(claims),
-            Some(claims) => Claims::Unverified(claims),
-        };
-        let told = |claim: fn(&JwtSettings) -> &str| match (claims, jwt) {
-            (Claims::Verified(claims), Some(jwt)) => claims.get(claim(jwt)).and_then(Value::as_str),
-            _ => None,
-        };
-        Facts {
-            method: &self.method,
-            target: &self.target,
-            host: &self.host,
-            address: self.address,
-            headers: &self.headers,
-            user: self.user.as_deref().or_else(|| told(|jwt| &jwt.user_claim)),
-            plan: self.plan.as_deref().or_else(|| told(|jwt| &jwt.plan_claim)),
-            claims,
-            route: self.route.as_deref(),
-            version: &self.version,
-            body_bytes: self.body_bytes,
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    fn settings() -> JwtSettings {
-        JwtSettings::default()
-    }
-
-    #[test]
-    fn a_verified_token_names_user_and_plan_unless_they_are_described() {
-        let claims = Some(json!({"sub": "ann", "plan": "pro"}));
-        let request = DescribedRequest { claims, plan: Some("free".to_owned()), ..Default::default() };
-        let facts = request.facts(Some(&settings()));
-        assert_eq!((facts.user, facts.plan), (Some("ann"), Some("free")));
-        assert_eq!(request.facts(None).user, None, "a policy without `jwt` verifies no token");
-    }
 
     #[test]
     fn what_is_no_token_is_no_method() {
@@ -133,13 +93,5 @@ mod tests {
         for text in ["", " ", "GET ", "GE T", "GET\r\n", "G\u{e9}T", &"A".repeat(65)] {
             assert_eq!(DescribedRequest::method_named(text), Err(NoMethod), "{text:?}");
         }
-    }
-
-    #[test]
-    fn an_unverified_token_names_nobody() {
-        let claims = Some(json!({"sub": "ann"}));
-        let request = DescribedRequest { claims, claims_are_verified: false, ..Default::default() };
-        let facts = request.facts(Some(&settings()));
-        assert!(facts.user.is_none() && matches!(facts.claims, Claims::Unverified(_)));
     }
 }

@@ -21,7 +21,10 @@ mod key_source;
 mod kill_switch;
 mod lint;
 mod rule;
+mod seen_request;
 mod settings;
+mod span_text;
+mod token_holder;
 
 mod client_address;
 
@@ -58,8 +61,10 @@ pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::{RuleBook, SHADOW_HITS_MAX};
 pub use ruling::{Hit, Ruling};
 pub use schema::schema;
+pub use seen_request::SeenRequest;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+pub use span_text::span_text;
 pub use text::{Mistake, Mistakes};

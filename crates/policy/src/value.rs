@@ -110,7 +110,7 @@ pub(crate) fn query<'v>(request: &'v Request<'_>, name: &str, scratch: &'v mut S
 /// client has 2^64 addresses of IPv6, so there its network counts.
 pub(crate) fn find_for_key<'v>(
     source: &'v KeySource,
-    request: &Request<'v>,
+    request: &'v Request<'_>,
     trusts_upstream: bool,
     scratch: &'v mut Scratch,
 ) -> Option<Found<'v>> {

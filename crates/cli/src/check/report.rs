@@ -25,6 +25,8 @@ pub(super) fn table(checked: &[Checked], deny_lints: bool, ink: Ink) -> String {
                     if is_good { ink.admitted("good") } else { ink.denied("refused (--deny-lints)") };
                 let _ = writeln!(text, "{}: {verdict}: {sum}", ink.heading(file));
             }
+            // Told on stderr.
+            Err(Unsound::Unread(_)) => {}
             Err(Unsound::Unenforceable(error)) => {
                 let _ = writeln!(text, "{}: {}: {error}", ink.heading(file), ink.denied("refused"));
             }
@@ -62,7 +64,7 @@ struct FileEntry<'r> {
     good: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<usize>,
-    /// Why the limiter refuses it, though it has no mistake.
+    /// Why it cannot be read, or why the limiter refuses it though it has no mistake.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     mistakes: Vec<MistakeEntry<'r>>,
@@ -87,7 +89,7 @@ struct LintEntry<'r> {
     cure: &'r str,
 }
 
-/// For machines: a list with an object for each file that could be read.
+/// For machines: a list with an object for each file that was given.
 pub(super) fn json(checked: &[Checked], deny_lints: bool) -> String {
     let files: Vec<FileEntry<'_>> = checked.iter().map(|file| entry(file, deny_lints)).collect();
     format::json(&files)
@@ -97,9 +99,10 @@ fn entry(checked: &Checked, deny_lints: bool) -> FileEntry<'_> {
     let (rules, mistakes, lints) = match &checked.found {
         Ok(Sound { rules, lints }) => (Some(*rules), Vec::new(), lints.iter().map(lint_entry).collect()),
         Err(Unsound::Mistakes(mistakes)) => (None, mistakes.iter().map(mistake_entry).collect(), Vec::new()),
-        Err(Unsound::Unenforceable(_)) => (None, Vec::new(), Vec::new()),
+        Err(Unsound::Unread(_) | Unsound::Unenforceable(_)) => (None, Vec::new(), Vec::new()),
     };
     let error = match &checked.found {
+        Err(Unsound::Unread(unread)) => Some(unread.why()),
         Err(Unsound::Unenforceable(error)) => Some(error.to_string()),
         _ => None,
     };

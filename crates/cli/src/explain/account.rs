@@ -1,11 +1,12 @@
 //! All that there is to say of one request: what the rule book says, what the buckets say, and what the client is told.
 
 use tollgate::policy::{
-    Action, DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling,
+    Action, DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest,
+    span_text,
 };
 use tollgate::{Answer, Clock, Decision, Limiter, Span, Tokens, Verdict};
 
-use super::limit_text;
+use super::{client_text, limit_text};
 use crate::problem::Problem;
 
 /// Clients that the requests of `--after` may be: one.
@@ -15,6 +16,8 @@ const KEYS_MAX: usize = 1_024;
 pub(super) struct Account<'p> {
     pub(super) policy: &'p Policy,
     pub(super) request: &'p DescribedRequest,
+    /// What a door finds out about it.
+    pub(super) seen: SeenRequest<'p>,
     pub(super) after: u32,
     pub(super) explanation: Explanation,
     /// In the order of the policy.
@@ -66,7 +69,8 @@ impl<'p> Account<'p> {
         told.answers.jitter_percent = 0;
         let limiter =
             Limiter::builder().keys_max(KEYS_MAX).clock(Clock::stopped()).build_with_policy(told)?;
-        let facts = request.facts(policy.jwt.as_ref());
+        let seen = request.seen_by(policy);
+        let facts = seen.facts();
         // Places are kept by those who are at work.
         let at_work: Vec<Decision> = (0..after).map(|_| limiter.check(&facts)).filter(holds_places).collect();
         let asked = limiter.peek(&facts);
@@ -99,9 +103,18 @@ impl<'p> Account<'p> {
             retry_after: decision.retry_after().map(Span::from),
             answer: limiter.answer(&decision, |answering| answering.render()),
             explanation,
+            seen: seen.clone(),
         };
         drop(at_work);
         Ok(account)
+    }
+}
+
+impl Account<'_> {
+    /// Who the client is and why, if a peer is described.
+    pub(super) fn client(&self) -> Option<String> {
+        let (peer, found) = (self.request.peer?, self.seen.client_address?);
+        Some(client_text::of(&self.policy.client_address, &found, peer))
     }
 }
 
@@ -150,8 +163,8 @@ fn by_buckets(decision: &Decision, verdict: Verdict) -> String {
         Verdict::Admit { delay: Span::ZERO, remaining } => {
             format!("the tightest bucket has {remaining} left")
         }
-        Verdict::Admit { delay, .. } => format!("it may leave in {delay}"),
-        Verdict::Deny { wait, .. } => format!("{noun} {denied} would admit it in {wait}"),
+        Verdict::Admit { delay, .. } => format!("it may leave in {}", span_text(delay)),
+        Verdict::Deny { wait, .. } => format!("{noun} {denied} would admit it in {}", span_text(wait)),
         Verdict::Never { .. } => format!("it costs more than a full bucket of {noun} {denied} holds"),
         Verdict::Invalid(error) => error.to_string(),
     }

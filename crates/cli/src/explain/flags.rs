@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use tollgate::policy::DescribedRequest;
 
+use crate::format::FormatFlag;
+
 /// Most requests that `--after` plays.
 const AFTER_MAX: i64 = 1_000_000;
 
@@ -13,8 +15,13 @@ const AFTER_MAX: i64 = 1_000_000;
 #[command(after_help = "\
 Examples:
   tollgate explain policy.yaml --path /api/search --ip 192.0.2.7
-  tollgate explain policy.yaml --method POST --header 'X-Api-Key: k1' --claim plan=enterprise
-  tollgate explain policy.yaml --ip 192.0.2.7 --after 10     what the eleventh request at once is told")]
+  tollgate explain policy.yaml --header 'X-Api-Key: k1' --claim plan=pro
+  tollgate explain policy.yaml --peer 10.0.0.1 --header 'X-Real-IP: 192.0.2.7'
+What the eleventh request at once is told:
+  tollgate explain policy.yaml --ip 192.0.2.7 --after 10
+
+It explains and does not judge. The exit code is 0 whether the request is admitted or denied; to \
+judge, write cases for `tollgate test`.")]
 pub(crate) struct ExplainFlags {
     /// The policy, in YAML or JSON; - reads stdin
     #[arg(value_name = "POLICY")]
@@ -23,7 +30,7 @@ pub(crate) struct ExplainFlags {
     #[arg(long, default_value = "GET", value_name = "METHOD", value_parser = DescribedRequest::method_named,
         help_heading = "The request")]
     pub(super) method: String,
-    /// The path, with the query if there is one
+    /// The path, with its query
     #[arg(long, default_value = "/", value_name = "PATH", help_heading = "The request")]
     pub(super) path: String,
     /// The host that the client names
@@ -32,6 +39,9 @@ pub(crate) struct ExplainFlags {
     /// The client's address
     #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
     pub(super) ip: Option<IpAddr>,
+    /// Who connects, perhaps a proxy, in place of --ip: the policy's `client_address` finds the client
+    #[arg(long, value_name = "ADDRESS", help_heading = "The request")]
+    pub(super) peer: Option<IpAddr>,
     /// A header field; may be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header, help_heading = "The request")]
     pub(super) header: Vec<(String, String)>,
@@ -56,12 +66,11 @@ pub(crate) struct ExplainFlags {
     /// The length of its body
     #[arg(long, value_name = "BYTES", help_heading = "The request")]
     pub(super) bytes: Option<u64>,
-    /// How many such requests came a moment before
+    /// Such requests that came just before
     #[arg(long, default_value_t = 0, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(0..=AFTER_MAX))]
     pub(super) after: u32,
-    /// Print JSON
-    #[arg(long)]
-    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) format: FormatFlag,
 }
 
 fn header(text: &str) -> Result<(String, String), String> {

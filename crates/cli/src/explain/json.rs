@@ -1,16 +1,21 @@
 //! The account of a request, for machines.
 
+use std::net::IpAddr;
+
 use serde::Serialize;
 use serde_json::{Number, Value};
 use tollgate::Span;
 use tollgate::policy::{Outcome, RuleExplanation};
 
 use super::account::{Account, Fate, RuleAccount};
+use super::client_text;
 use crate::format;
 
 #[derive(Serialize)]
 struct Document<'a> {
     request: Request<'a>,
+    /// What is not as it was typed.
+    notes: Vec<String>,
     admitted: bool,
     verdict: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,10 +31,24 @@ struct Request<'a> {
     target: &'a str,
     path: &'a str,
     host: Option<&'a str>,
-    ip: Option<String>,
+    ip: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peer: Option<IpAddr>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_address: Option<ClientEntry>,
     user: Option<&'a str>,
     plan: Option<&'a str>,
     after: u32,
+}
+
+/// How the client was found.
+#[derive(Serialize)]
+struct ClientEntry {
+    address: Option<IpAddr>,
+    told_by: Option<IpAddr>,
+    ending: &'static str,
+    ignored_forwarding_header: bool,
+    reason: String,
 }
 
 #[derive(Serialize)]
@@ -84,7 +103,14 @@ struct AnswerEntry<'a> {
 impl Account<'_> {
     /// The account as a document.
     pub(super) fn json(&self) -> String {
-        let facts = self.request.facts(self.policy.jwt.as_ref());
+        let facts = self.seen.facts();
+        let client = self.seen.client_address.zip(self.client()).map(|(found, reason)| ClientEntry {
+            address: found.address,
+            told_by: found.told_by,
+            ending: client_text::name_of(found.ending),
+            ignored_forwarding_header: found.ignored_forwarding_header,
+            reason,
+        });
         let switches = self.explanation.kill_switches.iter().filter_map(|explained| {
             let name = &self.policy.kill_switches.get(explained.switch)?.name;
             Some(SwitchEntry { name, applies: explained.applies, reason: &explained.reason })
@@ -96,11 +122,14 @@ impl Account<'_> {
                 target: &self.request.target,
                 path: &self.explanation.path,
                 host: self.explanation.host.as_deref(),
-                ip: self.request.address.map(|address| address.to_string()),
+                ip: facts.address.map(|address| address.to_canonical()),
+                peer: self.request.peer,
+                client_address: client,
                 user: facts.user,
                 plan: facts.plan,
                 after: self.after,
             },
+            notes: self.notes(),
             admitted: self.is_admitted,
             verdict: &self.verdict,
             retry_after_ns: self.retry_after.map(Span::as_nanos),

@@ -1,7 +1,7 @@
 //! A limit in a few words: `10/s, burst 50`.
 
-use tollgate::policy::Action;
-use tollgate::{Algorithm, Limit, Span};
+use tollgate::policy::{Action, span_text};
+use tollgate::{Algorithm, Limit, Window};
 
 /// What a rule does, in a few words.
 pub(super) fn of(action: &Action) -> String {
@@ -17,11 +17,11 @@ fn of_algorithm(algorithm: &Algorithm) -> String {
     match algorithm {
         Algorithm::TokenBucket(limit) => format!("{}, burst {full}", rate(limit)),
         Algorithm::LeakyBucket(leaky) => format!("{} evenly, queue {full}", rate(&leaky.limit())),
-        Algorithm::FixedWindow(window) => format!("{full} per window of {}", span(window.window().length())),
+        Algorithm::FixedWindow(window) => format!("{full} per {}", window_text(window.window())),
         Algorithm::SlidingCounter(counter) => {
-            format!("{full} per sliding {} (counter)", span(counter.window()))
+            format!("{full} per sliding {} (counter)", span_text(counter.window()))
         }
-        Algorithm::SlidingLog(log) => format!("{full} in any {}", span(log.window())),
+        Algorithm::SlidingLog(log) => format!("{full} in any {}", span_text(log.window())),
         Algorithm::Concurrency(_) => format!("{full} at the same time"),
         _ => algorithm.name().to_owned(),
     }
@@ -44,20 +44,18 @@ fn rate(limit: &Limit) -> String {
     format!("{micros}/{nanos} micro-tokens per nanosecond")
 }
 
-/// Whole days, hours and minutes as people say them.
-fn span(span: Span) -> String {
-    let nanos = span.as_nanos();
-    for (unit, worth) in [("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000)] {
-        if nanos >= worth && nanos.is_multiple_of(worth) {
-            return format!("{}{unit}", nanos / worth);
-        }
+/// What one window of the calendar is called.
+fn window_text(window: Window) -> String {
+    match window {
+        Window::MONTH => "calendar month".to_owned(),
+        Window::YEAR => "calendar year".to_owned(),
+        _ => format!("window of {}", span_text(window.length())),
     }
-    span.to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use tollgate::{Burst, Rate};
+    use tollgate::{Burst, FixedWindow, Rate, SlidingLog, Span};
 
     use super::*;
 
@@ -74,8 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_whole_units() {
-        assert_eq!([90, 3_600, 86_400].map(|seconds| span(Span::from_secs(seconds))), ["90s", "1h", "1d"]);
-        assert_eq!(span(Span::from_secs(120)), "2m");
+    fn windows_are_told_in_the_units_of_a_clock_or_of_the_calendar() {
+        let told = |window| of_algorithm(&FixedWindow::new(Burst::tokens(5), window).unwrap().into());
+        assert_eq!(told(Window::DAY), "5 per window of 1 d");
+        assert_eq!(told(Window::MONTH), "5 per calendar month", "which is not 30 days");
+        let log = SlidingLog::new(Burst::tokens(5), Span::from_secs(7_500)).unwrap();
+        assert_eq!(of_algorithm(&log.into()), "5 in any 2 h 5 min");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use tollgate::policy::{Claims, RuleExplanation};
+use tollgate::policy::RuleExplanation;
 
 use super::account::{Account, Fate, RuleAccount};
 use crate::prose::{self, harmless};
@@ -12,8 +12,10 @@ use crate::screen::{Ink, Screen};
 pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String {
     let ink = screen.ink;
     let mut text = format!("{}\n", ink.heading(&harmless(&request_line(account))));
-    for said in seen_as(account) {
-        let _ = writeln!(text, "{}", ink.faint(&said));
+    for said in account.notes() {
+        for line in prose::broken(&harmless(&said), screen.columns).lines() {
+            let _ = writeln!(text, "{}", ink.faint(line));
+        }
     }
     let _ = writeln!(text, "\n{}", ink.heading(&format!("Rules of {file}")));
     text += &switches(account, screen);
@@ -27,13 +29,13 @@ pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String
 /// `POST /api/search from 192.0.2.7, user ann, plan free, the 11th at once`.
 fn request_line(account: &Account<'_>) -> String {
     let request = account.request;
-    let facts = request.facts(account.policy.jwt.as_ref());
+    let facts = account.seen.facts();
     let mut line = format!("{} {}", request.method, request.target);
     if !request.host.is_empty() {
         let _ = write!(line, " at {}", request.host);
     }
-    if let Some(address) = request.address {
-        let _ = write!(line, " from {address}");
+    if let Some(address) = facts.address {
+        let _ = write!(line, " from {}", address.to_canonical());
     }
     for (what, value) in [("user", facts.user), ("plan", facts.plan)] {
         if let Some(value) = value {
@@ -45,26 +47,6 @@ fn request_line(account: &Account<'_>) -> String {
         1 => line + ", after another one like it",
         after => format!("{line}, after {after} like it"),
     }
-}
-
-/// What is not as it was typed.
-fn seen_as(account: &Account<'_>) -> Vec<String> {
-    let (request, explanation) = (account.request, &account.explanation);
-    let mut said = Vec::new();
-    let typed = request.target.split('?').next().unwrap_or_default();
-    if explanation.path != typed {
-        said.push(format!("rules see the path as {}", explanation.path));
-    }
-    if let Some(host) = explanation.host.as_deref().filter(|host| *host != request.host) {
-        said.push(format!("rules see the host as {host}"));
-    }
-    if let Claims::Unverified(_) = request.facts(None).claims {
-        said.push(
-            "nobody has verified its token: only rules with `jwt_trust: upstream_verified` read it"
-                .to_owned(),
-        );
-    }
-    said
 }
 
 fn switches(account: &Account<'_>, screen: &Screen) -> String {

@@ -14,6 +14,7 @@ pub(super) fn described(flags: &ExplainFlags, policy: &Policy) -> Result<Describ
         target: flags.path.clone(),
         host: flags.host.clone().unwrap_or_default(),
         address: flags.ip,
+        peer: flags.peer,
         headers: flags.header.clone(),
         user: flags.user.clone(),
         plan: flags.plan.clone(),
@@ -25,6 +26,12 @@ pub(super) fn described(flags: &ExplainFlags, policy: &Policy) -> Result<Describ
     };
     if let Some(cost) = &flags.cost {
         name_cost(&mut request, cost, policy)?;
+    }
+    if let (Some(peer), Some((ip, client))) = (request.peer, request.seen_by(policy).contradiction()) {
+        return Err(format!(
+            "--ip {ip} and --peer {peer} disagree: by the policy's `client_address`, who comes from that peer with these \
+             headers is {client}; drop one of them"
+        ));
     }
     Ok(request)
 }

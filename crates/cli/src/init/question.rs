@@ -6,20 +6,30 @@ use std::io::{self, BufRead, Write};
 use tollgate::policy::{self, Preset};
 
 use crate::problem::Problem;
+use crate::prose;
+use crate::screen::Screen;
 
 /// So many wrong answers are taken for a no.
 const TRIES_MAX: usize = 3;
 
 /// Asks on the terminal.
 pub(super) fn which_preset() -> Result<&'static Preset, Problem> {
-    asked(&mut io::stdin().lock(), &mut io::stderr().lock())
+    asked(&mut io::stdin().lock(), &mut io::stderr().lock(), Screen::of_stderr().columns)
 }
 
-fn asked(answers: &mut impl BufRead, questions: &mut impl Write) -> Result<&'static Preset, Problem> {
+fn asked(
+    answers: &mut impl BufRead,
+    questions: &mut impl Write,
+    columns: usize,
+) -> Result<&'static Preset, Problem> {
     let presets = policy::presets();
     let mut menu = String::from("What do you want to limit?\n");
+    let names = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+    let margin = names + 7;
     for (number, preset) in (1..).zip(presets) {
-        let _ = writeln!(menu, "{number:>3}  {:<15}  {}", preset.name, preset.description);
+        let lines = prose::broken(preset.description, columns.saturating_sub(margin));
+        let lines = lines.trim_end().replace('\n', &format!("\n{:margin$}", ""));
+        let _ = writeln!(menu, "{number:>3}  {:<names$}  {lines}", preset.name);
     }
     let _ = write!(questions, "{menu}");
     for _ in 0..TRIES_MAX {
@@ -53,7 +63,7 @@ mod tests {
     use super::*;
 
     fn answer(typed: &str) -> Option<&'static str> {
-        asked(&mut typed.as_bytes(), &mut Vec::new()).ok().map(|preset| preset.name)
+        asked(&mut typed.as_bytes(), &mut Vec::new(), 80).ok().map(|preset| preset.name)
     }
 
     #[test]
@@ -63,6 +73,14 @@ mod tests {
         assert_eq!(answer("2\n"), Some(names[1]));
         assert_eq!(answer("webhook\n"), Some("webhook"));
         assert_eq!(answer("0\n99\nstrict\n"), Some("strict"), "two slips are forgiven");
+    }
+
+    #[test]
+    fn the_menu_fits_the_screen() {
+        let mut menu = Vec::new();
+        assert!(asked(&mut "webhook\n".as_bytes(), &mut menu, 80).is_ok());
+        let menu = String::from_utf8(menu).unwrap();
+        assert!(menu.lines().all(|line| line.chars().count() <= 80), "{menu}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What was expected of a step beside what came.
 
 use tollgate::Span;
-use tollgate::policy::{Expected, ExpectedWait};
+use tollgate::policy::{Expected, ExpectedWait, span_text};
 
 /// What came of a step.
 #[derive(Debug, Clone, Default)]
@@ -22,8 +22,33 @@ pub(super) struct Came {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Difference {
     pub(super) what: &'static str,
-    pub(super) expected: String,
-    pub(super) came: String,
+    pub(super) expected: Told,
+    pub(super) came: Told,
+}
+
+/// One side of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Told {
+    Text(String),
+    Wait(Span),
+}
+
+impl Told {
+    /// As a file of cases would have it.
+    pub(super) fn exact(&self) -> String {
+        match self {
+            Told::Text(text) => text.clone(),
+            Told::Wait(wait) => wait.to_string(),
+        }
+    }
+
+    /// The same, and a long wait in the units of a clock beside it.
+    pub(super) fn for_people(&self) -> String {
+        match self {
+            Told::Wait(wait) if *wait >= Span::from_secs(60) => format!("{wait} ({})", span_text(*wait)),
+            _ => self.exact(),
+        }
+    }
 }
 
 /// All that came out differently; nothing if the step went as expected.
@@ -31,13 +56,13 @@ pub(super) fn differences(expected: &Expected, came: &Came) -> Vec<Difference> {
     let admitted =
         expected.admitted.filter(|admitted| *admitted != came.admitted).map(|admitted| Difference {
             what: "admitted",
-            expected: format!("{admitted} of {}", came.requests),
-            came: format!("{} of {}", came.admitted, came.requests),
+            expected: Told::Text(format!("{admitted} of {}", came.requests)),
+            came: Told::Text(format!("{} of {}", came.admitted, came.requests)),
         });
     let retry_after = expected.retry_after.filter(|wait| !is_met(*wait, came)).map(|wait| Difference {
         what: "retry_after",
-        expected: wait.wait.to_string(),
-        came: came.retry_after.map_or_else(|| "none".to_owned(), |wait| wait.to_string()),
+        expected: Told::Wait(wait.wait),
+        came: came.retry_after.map_or_else(|| Told::Text("none".to_owned()), Told::Wait),
     });
     let rules = names("rules", expected.rules.as_deref(), &came.rules);
     let violated = names("violated", expected.violated.as_deref(), &came.violated);
@@ -55,7 +80,8 @@ fn names(what: &'static str, expected: Option<&[Box<str>]>, came: &[String]) -> 
     let mut came: Vec<&str> = came.iter().map(String::as_str).collect();
     expected.sort_unstable();
     came.sort_unstable();
-    let listed = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    let listed =
+        |names: &[&str]| Told::Text(if names.is_empty() { "none".to_owned() } else { names.join(", ") });
     (expected != came).then(|| Difference { what, expected: listed(&expected), came: listed(&came) })
 }
 
@@ -92,7 +118,10 @@ mod tests {
         };
         let told: Vec<String> = differences(&expected, &came())
             .iter()
-            .map(|difference| format!("{} {} / {}", difference.what, difference.expected, difference.came))
+            .map(|difference| {
+                let Difference { what, expected, came } = difference;
+                format!("{what} {} / {}", expected.exact(), came.exact())
+            })
             .collect();
         let all = [
             "admitted 11 of 11 / 10 of 11",

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use tollgate::Span;
+use tollgate::policy::span_text;
 
 use super::run::{Failure, Tried};
 use crate::format;
@@ -19,13 +19,17 @@ pub(super) fn table(file: &str, tried: &[Tried<'_>], ink: Ink) -> String {
         for Failure { step, differences } in failures {
             let (method, target) = (harmless(&step.request.method), harmless(&step.request.target));
             let times = if step.times == 1 { String::new() } else { format!(", {} times", step.times) };
-            let place = format!("{file}:{}: at {}, {method} {target}{times}", step.line, moment(step.at));
+            let place = format!("{file}:{}: at {}, {method} {target}{times}", step.line, span_text(step.at));
             let _ = writeln!(text, "      {}", ink.faint(&place));
             let width = differences.iter().map(|difference| difference.what.len()).max().unwrap_or(0);
             for difference in differences {
-                let expected =
-                    ink.admitted(&format!("- {:width$}  {}", difference.what, difference.expected));
-                let came = ink.denied(&format!("+ {:width$}  {}", difference.what, difference.came));
+                let expected = ink.admitted(&format!(
+                    "- {:width$}  {}",
+                    difference.what,
+                    difference.expected.for_people()
+                ));
+                let came =
+                    ink.denied(&format!("+ {:width$}  {}", difference.what, difference.came.for_people()));
                 let _ = writeln!(text, "        {expected}\n        {came}");
             }
         }
@@ -40,11 +44,6 @@ pub(super) fn table(file: &str, tried: &[Tried<'_>], ink: Ink) -> String {
     };
     let _ = writeln!(text, "\n{sum}");
     text
-}
-
-/// `0s` rather than `0ns`.
-fn moment(at: Span) -> String {
-    if at == Span::ZERO { "0s".to_owned() } else { at.to_string() }
 }
 
 #[derive(Serialize)]
@@ -67,14 +66,15 @@ struct CaseEntry<'r> {
 struct FailureEntry<'r> {
     line: u32,
     at_ms: u64,
+    at_ns: u64,
     differences: Vec<DifferenceEntry<'r>>,
 }
 
 #[derive(Serialize)]
 struct DifferenceEntry<'r> {
     what: &'r str,
-    expected: &'r str,
-    came: &'r str,
+    expected: String,
+    came: String,
 }
 
 /// For machines.
@@ -93,12 +93,13 @@ pub(super) fn json(file: &str, tried: &[Tried<'_>]) -> String {
 fn entry<'r>(Failure { step, differences }: &'r Failure<'_>) -> FailureEntry<'r> {
     let differences = differences.iter().map(|difference| DifferenceEntry {
         what: difference.what,
-        expected: &difference.expected,
-        came: &difference.came,
+        expected: difference.expected.exact(),
+        came: difference.came.exact(),
     });
     FailureEntry {
         line: step.line,
         at_ms: step.at.as_nanos() / 1_000_000,
+        at_ns: step.at.as_nanos(),
         differences: differences.collect(),
     }
 }

@@ -52,7 +52,8 @@ fn keys(case: &Case) -> usize {
 /// What comes of a step. Requests of one step are at work at the same time, so those that take places keep them until its end.
 fn came(step: &Step, limiter: &PolicyLimiter, takes_places: bool) -> Came {
     let policy = limiter.policy();
-    let facts = step.request.facts(policy.jwt.as_ref());
+    let seen = step.request.seen_by(&policy);
+    let facts = seen.facts();
     let mut at_work = Vec::new();
     let mut came = Came { requests: step.times, ..Came::default() };
     for number in 1..=step.times {

@@ -74,6 +74,30 @@ ok    sober
 }
 
 #[test]
+fn long_times_are_told_as_they_are_written_and_in_the_units_of_a_clock() {
+    let cases = "
+- name: hasty
+  request: {user: ann}
+  steps:
+    - {expect: admit}
+    - {at: 20m, expect: deny, retry_after: 2h}
+";
+    let policy = "[{name: daily, scope: user, rate: 1/d, burst: 1}]";
+    let folder = Folder::new("test_long").with("policy.yaml", policy).with("cases.yaml", cases);
+    let ran = folder.run("test policy.yaml cases.yaml");
+    let expected = "      cases.yaml:6: at 20 min, GET /
+        - retry_after  7200s (2 h)
+        + retry_after  85200s (23 h 40 min)
+";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    let document: Value =
+        serde_json::from_str(&folder.run("test policy.yaml cases.yaml -o json").stdout).unwrap();
+    let failure = &document["cases"][0]["failures"][0];
+    assert_eq!(failure["differences"][0]["came"], json!("85200s"));
+    assert_eq!(failure["at_ns"], json!(1_200_000_000_000_u64));
+}
+
+#[test]
 fn mistakes_in_either_file_are_told_with_their_place() {
     let folder =
         folder("test_mistakes", "- {name: a, steps: [{expct: admit}]}").with("bad.yaml", "rules: 5\n");
@@ -100,6 +124,32 @@ fn files_that_are_not_there_are_named() {
     );
     let needed = "error: the following required arguments were not provided:";
     assert_eq!(complaint(&folder.run("test policy.yaml"), 2), needed);
+}
+
+#[test]
+fn the_cure_of_a_file_is_that_of_what_it_should_hold() {
+    let folder = folder("test_cures", "").with("empty.yaml", "");
+    let told = |typed: &str, expected: &str| assert_eq!(complaint(&folder.run(typed), 1), expected);
+    told(
+        "test policy.yaml nothing.yaml",
+        "error: cannot read 'nothing.yaml': there is no such file; check its name, \
+         or write cases as `tollgate test --help` shows",
+    );
+    told(
+        "test policy.yaml empty.yaml",
+        "error: cannot read 'empty.yaml': it is empty; `tollgate test --help` shows a case to start from",
+    );
+    told(
+        "test nothing.yaml cases.yaml",
+        "error: cannot read 'nothing.yaml': there is no such file; check its name, \
+         or write a policy with `tollgate init`",
+    );
+    std::fs::File::create(folder.path("huge.yaml")).unwrap().set_len(1 << 30).unwrap();
+    told(
+        "test policy.yaml huge.yaml",
+        "error: cannot read 'huge.yaml': it is longer than 4194304 bytes (4 MiB); \
+         spread the cases over several files",
+    );
 }
 
 #[test]

@@ -97,6 +97,23 @@ fn machines_get_the_same_as_json() {
 }
 
 #[test]
+fn machines_are_told_of_every_file_that_was_given_even_of_those_that_cannot_be_read() {
+    let folder = Folder::new("check_unread").with("good.yaml", POLICY).with("empty.yaml", "");
+    let ran = folder.run("check missing.yaml good.yaml empty.yaml -o json");
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let files: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> =
+        files.as_array().unwrap().iter().map(|file| file["file"].as_str().unwrap()).collect();
+    assert_eq!(names, ["missing.yaml", "good.yaml", "empty.yaml"]);
+    let error = "there is no such file; check its name, or write a policy with `tollgate init`";
+    assert_eq!(
+        files[0],
+        json!({"file": "missing.yaml", "good": false, "error": error, "mistakes": [], "lints": []})
+    );
+    assert_eq!(files[2]["error"], json!("it is empty; `tollgate init` writes a policy to start from"));
+}
+
+#[test]
 fn a_file_that_is_no_policy_gets_one_clear_line() {
     let folder = Folder::new("check_files")
         .with("empty.yaml", "")

@@ -70,6 +70,35 @@ fn after_a_burst_it_shows_who_denies_and_that_nobody_else_is_charged() {
 }
 
 #[test]
+fn it_explains_a_denial_and_does_not_judge_it() {
+    let folder = folder("explain_exit");
+    let ran = folder.run("explain policy.yaml --user ann --after 50");
+    assert!(ran.stdout.contains("Verdict\n  denied: "), "{}", ran.stdout);
+    assert_eq!(ran.code, 0);
+    let help = printed(folder.run("explain --help"));
+    assert!(help.contains("The exit code is 0 whether the request is admitted or denied"), "{help}");
+}
+
+#[test]
+fn long_waits_are_told_in_the_units_of_a_clock_and_exactly_to_machines() {
+    let policy = "
+rules:
+- {name: daily, scope: user, rate: 1/d, burst: 1}
+- {name: report, scope: user, path: /report, algorithm: sliding_window, quota: 9, window: 125m}
+kill_switches:
+  - {name: over, reason: moved, until: 2000-01-01T00:00:00Z}
+";
+    let folder = Folder::new("explain_long").with("policy.yaml", policy);
+    let shown = printed(folder.run("explain policy.yaml --user ann --path /report --after 1"));
+    assert!(shown.contains("  denied: rule `daily` would admit it in 1 d\n"), "{shown}");
+    assert!(shown.contains("9 in any 2 h 5 min"), "{shown}");
+    let expired = shown.lines().find(|line| line.contains("it expired")).unwrap();
+    assert!(expired.contains(" d ") && expired.ends_with(" ago"), "{expired}");
+    let document = document(&folder, &["policy.yaml", "--user", "ann", "--after", "1"]);
+    assert_eq!(document["retry_after_ns"], json!(86_400_000_000_000_u64));
+}
+
+#[test]
 fn a_tier_is_chosen_by_verified_claims_alone() {
     let folder = folder("explain_tiers");
     let outcomes = |words: &[&str]| {

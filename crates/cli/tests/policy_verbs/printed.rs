@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::tool::{Folder, complaint, printed};
+use crate::tool::{Folder, POLICY, complaint, printed};
 
 #[test]
 fn presets_are_listed_for_people_and_machines_alike() {
@@ -45,6 +45,52 @@ fn bash_accepts_its_completions() {
     assert!(status.success());
     let refusal = "error: invalid value 'csh' for '<SHELL>'";
     assert_eq!(complaint(&folder.run("completions csh"), 2), refusal);
+}
+
+#[test]
+fn every_shell_completes_the_names_of_presets() {
+    let folder = Folder::new("printed_preset_names");
+    let list: Value = serde_json::from_str(&printed(folder.run("presets -o json"))).unwrap();
+    let names: Vec<&str> =
+        list.as_array().unwrap().iter().map(|preset| preset["name"].as_str().unwrap()).collect();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = printed(folder.run(&format!("completions {shell}")));
+        for name in &names {
+            assert!(script.contains(name), "{shell}: {name}");
+        }
+    }
+}
+
+#[test]
+fn json_is_asked_for_in_the_same_two_ways_of_every_verb() {
+    let folder = Folder::new("printed_json")
+        .with("policy.yaml", POLICY)
+        .with("cases.yaml", "[{name: a, steps: [{expect: admit}]}]");
+    for verb in ["presets", "check policy.yaml", "explain policy.yaml", "test policy.yaml cases.yaml"] {
+        let short = printed(folder.run(&format!("{verb} --json")));
+        assert_eq!(short, printed(folder.run(&format!("{verb} -o json"))), "{verb}");
+        assert!(serde_json::from_str::<Value>(&short).is_ok(), "{verb}: {short}");
+        let table = printed(folder.run(verb));
+        assert_eq!(table, printed(folder.run(&format!("{verb} --output table"))), "{verb}");
+        assert_eq!(
+            complaint(&folder.run(&format!("{verb} --json -o table")), 2),
+            "error: the argument '--json' cannot be used with '--output <table|json>'"
+        );
+    }
+}
+
+#[test]
+fn no_line_of_any_help_is_wider_than_the_terminal() {
+    let folder = Folder::new("printed_widths");
+    for verb in ["", "init", "check", "explain", "test", "presets", "schema", "demo", "completions", "man"] {
+        for flag in ["-h", "--help"] {
+            let help = folder.run_at_80_columns(&format!("{verb} {flag}"));
+            assert_eq!(help.code, 0, "{}", help.stderr);
+            for line in help.stdout.lines() {
+                assert!(line.chars().count() <= 80, "{verb} {flag}: {line}");
+            }
+        }
+    }
 }
 
 #[test]

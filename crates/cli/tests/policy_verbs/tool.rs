@@ -51,10 +51,19 @@ impl Folder {
         self.run_words(&words, stdin)
     }
 
+    /// Runs `tollgate` with these words where 80 columns are the width.
+    pub(crate) fn run_at_80_columns(&self, typed: &str) -> Ran {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        self.run_command(command.args(typed.split_whitespace()).env("COLUMNS", "80"), "")
+    }
+
     /// Runs `tollgate` with these arguments. Stdin, stdout and stderr are pipes.
     pub(crate) fn run_words(&self, words: &[&str], stdin: impl AsRef<[u8]>) -> Ran {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-        command.args(words).current_dir(&self.path);
+        self.run_command(Command::new(env!("CARGO_BIN_EXE_tollgate")).args(words), stdin)
+    }
+
+    fn run_command(&self, command: &mut Command, stdin: impl AsRef<[u8]>) -> Ran {
+        command.current_dir(&self.path);
         let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = pipes.spawn().unwrap();
         // Whoever does not read its stdin closes it; that is no fault of the test.

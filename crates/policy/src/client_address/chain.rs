@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use crate::{ClientAddressSettings, ForwardingHeader, Headers, Trust};
 
-use super::{Ending, element, is_in, node};
+use super::{Ending, Named, element, is_in, node};
 
 /// So many entries are read at most, from the right; real chains have fewer than ten. Beyond, the walk has ended.
 pub const ENTRIES_MAX: usize = 32;
@@ -16,7 +16,7 @@ pub const ENTRIES_MAX: usize = 32;
 pub const ENTRY_BYTES_MAX: usize = 8_192;
 
 /// Walks from the right to the first entry that is no trusted hop; the last address it came by, if any, and why it ended.
-pub(super) fn walk(settings: &ClientAddressSettings, headers: &dyn Headers) -> (Option<IpAddr>, Ending) {
+pub(super) fn walk(settings: &ClientAddressSettings, headers: &dyn Headers) -> (Option<Named>, Ending) {
     let name = settings.header.field_name();
     // Where a line that was left out stood is unknown, so nothing can be said to be on its right.
     let Some(lines) = lines(headers, name) else { return (None, Ending::Unreadable) };
@@ -55,8 +55,8 @@ struct Walk<'a> {
     settings: &'a ClientAddressSettings,
     /// Entries read so far.
     entries: usize,
-    /// The address of the last of them.
-    nearest: Option<IpAddr>,
+    /// The last of them.
+    nearest: Option<Named>,
 }
 
 impl Walk<'_> {
@@ -76,7 +76,7 @@ impl Walk<'_> {
     /// Takes one entry; why the walk ends there, if it does.
     fn step(&mut self, entry: Option<IpAddr>) -> Option<Ending> {
         let Some(address) = entry else { return Some(Ending::Unreadable) };
-        self.nearest = Some(address);
+        self.nearest = Some(Named { address, by: self.nearest.map(|nearer| nearer.address) });
         self.entries += 1;
         let is_trusted = match &self.settings.trust {
             Trust::Nobody => false,

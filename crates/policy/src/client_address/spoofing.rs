@@ -69,6 +69,27 @@ fn a_trusted_proxy_in_the_middle_does_not_vouch_for_what_strangers_wrote() {
 }
 
 #[test]
+fn whoever_named_the_client_is_told_with_it() {
+    let told_by = |trust: Trust, header: ForwardingHeader, line: &str| {
+        let fields = fields(header.field_name(), &[line]);
+        let found = client_address(&ClientAddressSettings { trust, header }, Some(PEER), &fields);
+        found.told_by.map(|hop| hop.to_string()).unwrap_or_default()
+    };
+    let xff = |line| {
+        let trust = Trust::Networks(vec!["10.0.0.0/8".parse().unwrap()]);
+        told_by(trust, ForwardingHeader::XForwardedFor, line)
+    };
+    assert_eq!(xff("6.6.6.6, 192.0.2.9, 10.0.0.3, 10.0.0.2"), "10.0.0.3");
+    assert_eq!(xff("192.0.2.9"), "10.0.0.1", "the peer");
+    assert_eq!(xff("unknown, 10.0.0.3, 10.0.0.2"), "10.0.0.2", "who named the last hop that is known");
+    assert_eq!(xff("unknown"), "", "nobody but the socket names the peer");
+    let stranger = told_by(Trust::Nobody, ForwardingHeader::XForwardedFor, "192.0.2.9");
+    assert_eq!(stranger, "");
+    let single = ForwardingHeader::Single("cf-connecting-ip".into());
+    assert_eq!(told_by(Trust::Hops(1), single, "192.0.2.9"), "10.0.0.1");
+}
+
+#[test]
 fn garbage_ends_the_walk_at_the_last_trusted_hop() {
     for garbage in
         ["unknown", "_hidden", "", "-", "ü", "\u{202e}6.6.6.6", "6.6.6.6 10.0.0.3", "1.2.3.4.5", "\"", "NaN"]

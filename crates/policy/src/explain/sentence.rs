@@ -1,12 +1,14 @@
 //! One short sentence for what became of a rule, a kill switch or a cost.
 
+use tollgate_core::Span;
+
 use super::Outcome;
 use super::why_not::why_not;
 use crate::condition::evaluation::holds;
 use crate::cost::Price;
 use crate::request::Request;
 use crate::rule_book::{SHADOW_HITS_MAX, Standing, Step};
-use crate::{Action, Condition, CostPlan, CostSource, KillSwitch, Missing, Mode, Policy, Rule};
+use crate::{Action, Condition, CostPlan, CostSource, KillSwitch, Missing, Mode, Policy, Rule, span_text};
 
 /// Why a rule fared as it did.
 pub(super) fn of_rule(
@@ -126,7 +128,11 @@ pub(super) fn why_switch_does_not_apply(
         return Some(format!("the whole policy is in mode {}, so nobody is refused", policy.mode.name()));
     }
     if let Some(until) = switch.until_unix_s.filter(|until| *until <= unix_s) {
-        return Some(format!("it expired {} s ago", unix_s - until));
+        let ago = match unix_s - until {
+            seconds @ ..60 => format!("{seconds} s"),
+            seconds => span_text(Span::from_secs(seconds)),
+        };
+        return Some(format!("it expired {ago} ago"));
     }
     let applies = holds(&switch.condition, request, false);
     (!applies).then(|| why_not(&switch.condition, request, false))

@@ -146,3 +146,33 @@ fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Refusal<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate_policy::Facts;
+
+    use super::*;
+    use crate::CheckError;
+
+    /// No request brings a check of a policy to this: keys are never empty or too long, no cost is 0. Were there a fault
+    /// of ours, it would let nobody through.
+    #[test]
+    fn a_check_at_fault_is_503_with_a_wait_and_admits_nobody() {
+        let policy = "{name: api, scope: ip, rate: 1/s, burst: 5}";
+        let policy = Policy::parse("p.yaml", policy).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let limiter = Limiter::from_policy(policy).unwrap_or_else(|error| panic!("{error}"));
+        let mut decision = limiter.check(&Facts::new("GET", "/"));
+        decision.verdict = Some(Verdict::Invalid(CheckError::ZeroCost));
+        assert!(!decision.is_admitted());
+        let told = limiter.answer(&decision, |answering| answering.render());
+        assert_eq!(told.status, 503);
+        let field = |name: &str| told.headers.iter().find(|(field, _)| &**field == name).map(|(_, it)| &**it);
+        assert_eq!(field("Tollgate-Reason"), Some("store_unavailable"));
+        assert!(field("Retry-After").is_some_and(|wait| ["1", "2"].contains(&wait)), "{told:?}");
+        let (media, text) = told.body.unwrap_or_default();
+        assert_eq!(media, "application/problem+json");
+        assert!(text.contains("temporary-reduced-capacity"), "{text}");
+        let grpc = limiter.answer(&decision, |answering| answering.grpc());
+        assert!(grpc.is_some());
+    }
+}

@@ -1,5 +1,7 @@
 //! The request of a step, over that of its case.
 
+use std::net::IpAddr;
+
 use super::claims;
 use crate::DescribedRequest;
 use crate::text::fields::Fields;
@@ -8,8 +10,8 @@ use crate::text::tree::{Kind, Node};
 use crate::text::{choice, decimal};
 
 #[rustfmt::skip]
-const FIELDS: [&str; 12] = [
-    "method", "path", "host", "ip", "headers", "user", "plan", "claims", "unverified_claims", "route", "version", "bytes",
+const FIELDS: [&str; 13] = [
+    "method", "path", "host", "ip", "peer", "headers", "user", "plan", "claims", "unverified_claims", "route", "version", "bytes",
 ];
 const TEXT_BYTES_MAX: usize = 64 * 1024;
 const HEADERS_MAX: usize = 1_000;
@@ -34,12 +36,10 @@ pub(super) fn read(node: &Node<'_>, shared: &DescribedRequest, found: &mut Found
             Err(no_method) => found.unfit(node, "method", "a method", no_method.to_string()),
         }
     }
-    if let Some(node) = fields.take("ip") {
-        let address = node.scalar().and_then(|text| text.parse().ok());
-        if address.is_none() {
-            found.unfit(node, "ip", "an address", "write an IPv4 or IPv6 address, as in `ip: 192.0.2.7`");
-        }
-        request.address = address;
+    // Who is said anew is whom the step means: what the case says of the other is not its client.
+    if let (ip, peer @ Some(_)) | (ip @ Some(_), peer) = (fields.take("ip"), fields.take("peer")) {
+        request.address = ip.and_then(|node| address(node, "ip", found));
+        request.peer = peer.and_then(|node| address(node, "peer", found));
     }
     if let Some(node) = fields.take("bytes") {
         request.body_bytes = decimal::whole(node, "bytes", 0, u64::MAX, found);
@@ -55,6 +55,15 @@ pub(super) fn read(node: &Node<'_>, shared: &DescribedRequest, found: &mut Found
     }
     fields.refuse_rest("`request`", &FIELDS, found);
     request
+}
+
+fn address(node: &Node<'_>, name: &str, found: &mut Found) -> Option<IpAddr> {
+    let address = node.scalar().and_then(|text| text.parse().ok());
+    if address.is_none() {
+        let cure = format!("write an IPv4 or IPv6 address, as in `{name}: 192.0.2.7`");
+        found.unfit(node, name, "an address", cure);
+    }
+    address
 }
 
 /// Names with a value, or a list of values for a field that occurs several times. They replace those of the same name.

@@ -38,10 +38,18 @@ pub(super) fn read(
             is_in_order
         }),
     };
-    let request = match fields.take("request") {
+    let described = fields.take("request");
+    let request = match described {
         Some(node) => request::read(node, shared, found),
         None => shared.clone(),
     };
+    if let (Some(peer), Some((ip, client))) = (request.peer, request.seen_by(policy).contradiction()) {
+        let what = format!(
+            "`ip` {ip} and `peer` {peer} disagree: by the policy's `client_address`, who comes from that peer with these \
+             headers is {client}"
+        );
+        found.add_to_whole(described.unwrap_or(node).head(), what, "drop one of them");
+    }
     let times = match fields.take("times") {
         Some(node) => decimal::whole(node, "times", 1, TIMES_MAX, found),
         None => Some(1),
