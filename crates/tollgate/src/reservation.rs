@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
 
 use crate::expiring::{Full, Taken};
+use crate::memory::explicit::joint::ExplicitReceipt;
 use crate::memory::meters::MeterSource;
 use crate::memory::receipt::{LogReceipt, Receipt};
 use crate::memory::store::{Ask, When};
@@ -24,9 +25,9 @@ pub const RESERVATIONS_DEFAULT: usize = 100_000;
 /// It is only a name: dropping it settles nothing, and [`Limiter::reservation`] gives another.
 #[derive(Clone)]
 pub struct Reservation {
-    shared: Arc<Shared>,
-    id: ReservationId,
-    verdict: Option<Verdict>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: ReservationId,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// What an open reservation has charged.
@@ -34,8 +35,16 @@ pub struct Reservation {
 pub(crate) struct Open {
     receipts: Vec<Receipt>,
     log_receipts: Vec<LogReceipt>,
+    explicit_receipts: Vec<ExplicitReceipt>,
     /// The estimate of each charge, in order.
     estimates: Vec<Cost>,
+}
+
+impl Open {
+    /// Charges to buckets whose limits came with the call.
+    pub(crate) fn of_explicit(explicit_receipts: Vec<ExplicitReceipt>, estimates: Vec<Cost>) -> Open {
+        Open { receipts: Vec::new(), log_receipts: Vec::new(), explicit_receipts, estimates }
+    }
 }
 
 /// What a settlement did to the buckets.
@@ -122,6 +131,9 @@ impl Reservation {
         for receipt in &open.log_receipts {
             settled.add(self.correct(Made::Log(receipt), receipt.demand.cost, true_cost(receipt.members)));
         }
+        for receipt in &open.explicit_receipts {
+            settled.add(self.correct_explicit(receipt, true_cost(receipt.wanted.members)));
+        }
         settled
     }
 
@@ -129,7 +141,7 @@ impl Reservation {
     fn correct(&self, made: Made<'_>, estimate: Cost, actual: Cost) -> Settled {
         let Shared { store, clock, debt_max, waiting, .. } = &*self.shared;
         let when = When::Read(clock.now(), clock);
-        let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
+        let mut settled = Settled::NOTHING;
         let ask = made.ask();
         let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
         let is_place = matches!(made, Made::Word(receipt) if receipt.generation.is_some());
@@ -182,6 +194,9 @@ impl Made<'_> {
 }
 
 impl Settled {
+    pub(crate) const NOTHING: Settled =
+        Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
+
     fn add(&mut self, bucket: Settled) {
         self.returned = self.returned.min(bucket.returned);
         self.charged = self.charged.max(bucket.charged);
@@ -233,7 +248,8 @@ impl Limiter {
             return Err(ReserveError::Denied(outcome.verdict));
         }
         let receipts = outcome.receipts.into_iter().flatten().collect();
-        claim.fill(Open { receipts, log_receipts: outcome.log_receipts, estimates }, now + timeout);
+        let (log_receipts, explicit_receipts) = (outcome.log_receipts, Vec::new());
+        claim.fill(Open { receipts, log_receipts, explicit_receipts, estimates }, now + timeout);
         Ok(Reservation { shared, id, verdict: Some(outcome.verdict) })
     }
 
