@@ -63,6 +63,13 @@ pub struct ExplicitCharge {
     limiter: u64,
 }
 
+impl ExplicitCharge {
+    /// Bucket, limit and cost: what tells one check from another.
+    pub(crate) fn asked(&self) -> impl std::hash::Hash + use<> {
+        self.ask.ok().map(|ask| (ask.id, ask.limit.terms(), ask.cost.as_micros()))
+    }
+}
+
 impl Limiter {
     /// Checks whose limits come with the call. The first time, this fills the memory of a table: 45.5 bytes for each of
     /// [`crate::LimiterBuilder::explicit_keys_max`].

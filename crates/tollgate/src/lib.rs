@@ -173,6 +173,7 @@ mod charged;
 mod clock;
 mod expiring;
 mod explicit;
+mod explicit_once;
 mod explicit_reservation;
 mod explicit_verdict;
 mod guard;
