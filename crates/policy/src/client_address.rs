@@ -78,13 +78,11 @@ pub fn client_address(
         Trust::Hops(hops) => *hops > 0,
     };
     if !is_trusted {
-        let mut is_present = false;
-        headers.each_line(settings.header.field_name(), &mut |_| is_present = true);
         return ClientAddress {
             address: peer,
             told_by: None,
             ending: Ending::Peer,
-            ignored_forwarding_header: is_present,
+            ignored_forwarding_header: headers.is_present(settings.header.field_name()),
         };
     }
     let (named, ending) = match &settings.header {

@@ -58,6 +58,13 @@ pub trait Headers {
         self.get(name)
     }
 
+    /// Whether the field occurs at all.
+    fn is_present(&self, name: &str) -> bool {
+        let mut is_present = false;
+        self.each_line(name, &mut |_| is_present = true);
+        is_present
+    }
+
     /// Every value of the field, in order, as the bytes that were sent. Implement it where values may be other than text:
     /// unless it is, those are left out, and the client address is looked for no further than the peer.
     fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {

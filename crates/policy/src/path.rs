@@ -91,13 +91,11 @@ impl PathRoom {
 
 /// What of the target is the path, as it came.
 fn path_of(target: &str) -> &str {
-    match split_absolute(target) {
-        Some((_, path)) => path,
-        None => {
-            let end = target.bytes().position(|byte| matches!(byte, b'?' | b'#'));
-            end.and_then(|end| target.get(..end)).unwrap_or(target)
-        }
+    if let Some((_, path)) = split_absolute(target) {
+        return path;
     }
+    let end = target.bytes().position(|byte| matches!(byte, b'?' | b'#'));
+    end.and_then(|end| target.get(..end)).unwrap_or(target)
 }
 
 /// The authority and path of an absolute target, `http://host:80/path?query`; `None` if it is of another form.

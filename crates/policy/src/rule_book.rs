@@ -11,12 +11,14 @@
 mod rollout;
 mod tally;
 
+use tollgate_core::CHARGES_MAX;
+
 use crate::condition::evaluation::holds;
 use crate::cost::price;
 use crate::index::Index;
 use crate::key::{Key, first_missing};
 use crate::request::{Request, RequestRoom};
-use crate::{Action, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
+use crate::{Action, Condition, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
 pub use tally::SHADOW_HITS_MAX;
 pub(crate) use tally::Tally;
 
@@ -26,6 +28,8 @@ pub struct RuleBook {
     policy: Policy,
     rules: Index,
     kill_switches: Index,
+    /// Every rule in force limits every request, so that there is nothing to consider.
+    is_plain: bool,
 }
 
 /// What became of one rule for one request.
@@ -59,10 +63,15 @@ impl RuleBook {
     pub fn new(policy: Policy) -> RuleBook {
         let in_force = |rule: &&(usize, &Rule)| rule.1.mode.min(policy.mode) != Mode::Off;
         let rules = policy.rules.iter().enumerate().filter(|rule| in_force(&rule));
+        let is_plain = policy.mode == Mode::Enforce
+            && policy.kill_switches.is_empty()
+            && rules.clone().all(|(_, rule)| limits_every_request(rule))
+            && rules.clone().count() <= CHARGES_MAX;
         let switches = policy.kill_switches.iter().enumerate();
         RuleBook {
             rules: Index::new(rules.map(|(at, rule)| (at, &rule.condition))),
             kill_switches: Index::new(switches.map(|(at, switch)| (at, &switch.condition))),
+            is_plain,
             policy,
         }
     }
@@ -83,6 +92,25 @@ impl RuleBook {
     pub fn rule_on(&self, facts: &Facts<'_>, unix_s: u64, mut hit: impl FnMut(Hit<'_>)) -> Ruling {
         let mut room = RequestRoom::default();
         let request = Request::new(facts, &mut room);
+        let mut key = Key::new();
+        let mut hit = |position: usize, is_enforced: bool| {
+            let Some(rule) = self.policy.rules.get(position) else { return };
+            let price = price(&rule.cost, &request);
+            hit(Hit {
+                rule: position,
+                key: key.build(rule, &request),
+                cost: price.cost,
+                is_enforced,
+                cost_was_unusable: price.was_unusable,
+            });
+        };
+        if self.is_plain {
+            self.rules.candidates(&request, |position| {
+                hit(position, true);
+                true
+            });
+            return Ruling::ByBuckets;
+        }
         if let Some(switch) = self.killed_by(&request, unix_s) {
             return Ruling::Killed { switch };
         }
@@ -93,18 +121,7 @@ impl RuleBook {
         });
         let ruling = tally.ruling();
         if ruling == Ruling::ByBuckets {
-            let mut key = Key::new();
-            for (rule, is_enforced) in tally.hits() {
-                let Some(limit) = self.policy.rules.get(rule) else { continue };
-                let price = price(&limit.cost, &request);
-                hit(Hit {
-                    rule,
-                    key: key.build(limit, &request),
-                    cost: price.cost,
-                    is_enforced,
-                    cost_was_unusable: price.was_unusable,
-                });
-            }
+            tally.hits().for_each(|(position, is_enforced)| hit(position, is_enforced));
         }
         ruling
     }
@@ -172,6 +189,16 @@ impl RuleBook {
         }
         Step::Applies { standing, lacks }
     }
+}
+
+/// Whether a rule limits every request, come what may, and keeps no other rule out.
+fn limits_every_request(rule: &Rule) -> bool {
+    matches!(rule.action, Action::Limit(_))
+        && matches!(rule.condition, Condition::Always)
+        && rule.mode == Mode::Enforce
+        && rule.rollout_percent >= 100
+        && rule.missing == Missing::Anonymous
+        && rule.group.is_none()
 }
 
 #[cfg(test)]

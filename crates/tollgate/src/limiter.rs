@@ -209,7 +209,8 @@ impl Limiter {
         let wishes = charges.iter().filter_map(|charge| Some((charge.wish.as_ref().ok()?, charge.breadth)));
         // Room for as few as there are: clearing more takes as long as deciding.
         match charges.len() {
-            0..=4 => store.charge_all::<4>(wishes, when()),
+            0..=1 => store.charge_all::<1>(wishes, when()),
+            2..=4 => store.charge_all::<4>(wishes, when()),
             5..=8 => store.charge_all::<8>(wishes, when()),
             _ => store.charge_all::<CHARGES_MAX>(wishes, when()),
         }

@@ -3,28 +3,25 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Response, StatusCode};
-use tollgate::policy::HeaderProfiles;
 use tollgate::{Answering, Decision, PolicyLimiter};
 
 use crate::RequestHead;
-use crate::body::ResponseBody;
 use crate::fields::Fields;
 
 /// What an admitted client is told; nothing if the policy has no header profile.
+#[inline]
 pub(crate) fn fields(limiter: &PolicyLimiter, decision: &Decision) -> Fields {
-    let HeaderProfiles { draft, legacy, x } = decision.policy().answers.headers;
-    if !(draft || legacy || x) {
-        return Fields::default();
-    }
-    limiter.answer(decision, |answering| fields_of(&answering))
+    let mut fields = Fields::default();
+    limiter.each_header_of_admission(decision, |name, value| fields.push(name, value));
+    fields
 }
 
 /// The response to a denied request. `grpc` is the content type of a gRPC call, `None` of other requests.
-pub(crate) fn denial<B>(
+pub(crate) fn denial(
     limiter: &PolicyLimiter,
     decision: &Decision,
     grpc: Option<&HeaderValue>,
-) -> Response<ResponseBody<B>> {
+) -> Response<Bytes> {
     limiter.answer(decision, |answering| match grpc {
         Some(content_type) => to_grpc(&answering, content_type),
         None => to_http(&answering),
@@ -38,9 +35,9 @@ pub(crate) fn grpc_type(request: RequestHead<'_>) -> Option<&HeaderValue> {
     start.eq_ignore_ascii_case(b"application/grpc").then_some(content_type)
 }
 
-fn to_http<B>(answering: &Answering<'_>) -> Response<ResponseBody<B>> {
+fn to_http(answering: &Answering<'_>) -> Response<Bytes> {
     let (content_type, text) = answering.body().unwrap_or_default();
-    let mut response = Response::new(ResponseBody::of_denial(Bytes::from(text)));
+    let mut response = Response::new(Bytes::from(text));
     // Whatever the answer says, what was not let through has not succeeded.
     let status = StatusCode::from_u16(answering.status()).ok().filter(|status| !status.is_success());
     *response.status_mut() = status.unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
@@ -52,8 +49,8 @@ fn to_http<B>(answering: &Answering<'_>) -> Response<ResponseBody<B>> {
 }
 
 /// A response that is nothing but trailers, which gRPC sends as header fields.
-fn to_grpc<B>(answering: &Answering<'_>, content_type: &HeaderValue) -> Response<ResponseBody<B>> {
-    let mut response = Response::new(ResponseBody::of_denial(Bytes::new()));
+fn to_grpc(answering: &Answering<'_>, content_type: &HeaderValue) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
     let mut fields = fields_of(answering);
     if let Some(status) = answering.grpc() {
         status.each_header(|name, value| fields.push(name, value));

@@ -1,63 +1,91 @@
 //! Header fields to be added to a response.
 
+use std::cell::Cell;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
-use smallvec::SmallVec;
 
-/// Names that the answer uses, parsed when this was compiled, so that the usual fields cost no parsing and no allocation.
-static KNOWN: [(&str, HeaderName); 12] = [
-    ("RateLimit-Policy", HeaderName::from_static("ratelimit-policy")),
-    ("RateLimit", HeaderName::from_static("ratelimit")),
-    ("Retry-After", HeaderName::from_static("retry-after")),
-    ("Cache-Control", HeaderName::from_static("cache-control")),
-    ("Tollgate-Reason", HeaderName::from_static("tollgate-reason")),
-    ("RateLimit-Limit", HeaderName::from_static("ratelimit-limit")),
-    ("RateLimit-Remaining", HeaderName::from_static("ratelimit-remaining")),
-    ("RateLimit-Reset", HeaderName::from_static("ratelimit-reset")),
-    ("X-RateLimit-Limit", HeaderName::from_static("x-ratelimit-limit")),
-    ("X-RateLimit-Remaining", HeaderName::from_static("x-ratelimit-remaining")),
-    ("X-RateLimit-Reset", HeaderName::from_static("x-ratelimit-reset")),
-    ("grpc-status", HeaderName::from_static("grpc-status")),
-];
+/// Names that admissions use, parsed when this was compiled.
+static RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// An admission has so many fields, unless the policy asks for more.
-const FIELDS_USUAL: usize = 2;
+thread_local! {
+    /// The last `RateLimit-Policy`. It is the same for every admission by a rule, and costs less to share than to make.
+    static LAST_POLICY: Cell<Option<HeaderValue>> = const { Cell::new(None) };
+}
 
-/// Fields, in the order in which they were rendered.
+/// Fields, each name once.
 #[derive(Debug, Default)]
-pub(crate) struct Fields(SmallVec<[(HeaderName, HeaderValue); FIELDS_USUAL]>);
+pub(crate) struct Fields {
+    /// `RateLimit-Policy`.
+    policy: Option<HeaderValue>,
+    /// `RateLimit`.
+    limit: Option<HeaderValue>,
+    others: Vec<(HeaderName, HeaderValue)>,
+}
 
 impl Fields {
     /// Adds one. What is no header field is left out; the answer's renderer makes none such.
+    #[inline]
     pub(crate) fn push(&mut self, name: &str, value: &str) {
-        if let (Some(name), Ok(value)) = (header_name(name), HeaderValue::from_str(value)) {
-            self.0.push((name, value));
+        match name {
+            "RateLimit-Policy" => self.policy = policy(value),
+            "RateLimit" => self.limit = HeaderValue::from_str(value).ok(),
+            _ => self.push_other(name, value),
+        }
+    }
+
+    fn push_other(&mut self, name: &str, value: &str) {
+        if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+        {
+            self.others.push((name, value));
         }
     }
 
     /// Adds all to a response, unless it has one of them already.
     #[inline]
     pub(crate) fn add_to(self, headers: &mut HeaderMap) {
-        if self.0.is_empty() {
-            return;
+        let is_there = |headers: &HeaderMap| {
+            self.policy.is_some() && headers.contains_key(&RATE_LIMIT_POLICY)
+                || self.limit.is_some() && headers.contains_key(&RATE_LIMIT)
+                || self.others.iter().any(|(name, _)| headers.contains_key(name))
+        };
+        if headers.is_empty() || !is_there(headers) {
+            self.write_to(headers);
         }
-        if !headers.is_empty() && self.0.iter().any(|(name, _)| headers.contains_key(name)) {
-            return;
-        }
-        self.write_to(headers);
     }
 
     /// Adds all to a response that is ours.
+    #[inline]
     pub(crate) fn write_to(self, headers: &mut HeaderMap) {
-        headers.reserve(self.0.len());
-        headers.extend(self.0);
+        let Fields { policy, limit, others } = self;
+        let count = usize::from(policy.is_some()) + usize::from(limit.is_some()) + others.len();
+        if count == 0 {
+            return;
+        }
+        headers.reserve(count);
+        for (name, value) in [(&RATE_LIMIT_POLICY, policy), (&RATE_LIMIT, limit)] {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        }
+        if !others.is_empty() {
+            headers.extend(others);
+        }
     }
 }
 
-fn header_name(name: &str) -> Option<HeaderName> {
-    match KNOWN.iter().find(|(known, _)| *known == name) {
-        Some((_, parsed)) => Some(parsed.clone()),
-        None => HeaderName::from_bytes(name.as_bytes()).ok(),
-    }
+/// A value of `RateLimit-Policy`, shared with the last one if it is the same.
+#[inline]
+fn policy(value: &str) -> Option<HeaderValue> {
+    let made = || HeaderValue::from_str(value).ok();
+    let shared = LAST_POLICY.try_with(|last| {
+        let same = last.take().filter(|last| last.as_bytes() == value.as_bytes());
+        let shared = same.or_else(made);
+        last.set(shared.clone());
+        shared
+    });
+    // Without one while the thread ends.
+    shared.unwrap_or_else(|_| made())
 }
 
 #[cfg(test)]

@@ -13,10 +13,17 @@ pub(crate) struct HeaderFields<'a>(pub(crate) &'a HeaderMap);
 impl<'a> HeaderFields<'a> {
     /// The values of the field, in order.
     fn values(self, name: &str) -> impl Iterator<Item = &'a HeaderValue> {
-        let is_absent = self.0.keys_len() <= NAMES_SCANNED_MAX
-            && !self.0.keys().any(|known| known.as_str().eq_ignore_ascii_case(name));
-        let values = if is_absent { None } else { Some(self.0.get_all(name)) };
+        let values = if self.has(name) { Some(self.0.get_all(name)) } else { None };
         values.into_iter().flatten()
+    }
+
+    /// Whether the field is there.
+    #[inline]
+    fn has(self, name: &str) -> bool {
+        if self.0.keys_len() > NAMES_SCANNED_MAX {
+            return self.0.contains_key(name);
+        }
+        self.0.keys().any(|known| known.as_str().eq_ignore_ascii_case(name))
     }
 }
 
@@ -28,6 +35,10 @@ impl Headers for HeaderFields<'_> {
             return None;
         }
         text(only)
+    }
+
+    fn is_present(&self, name: &str) -> bool {
+        self.has(name)
     }
 
     fn first(&self, name: &str) -> Option<&str> {

@@ -10,10 +10,7 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use crate::admitted::{Admitted, Open};
-use crate::answer;
-use crate::turn::Turn;
-use crate::turnstile::Turnstile;
+use crate::turnstile::{Passage, Turnstile};
 use crate::{RequestHead, ResponseBody, ResponseFuture};
 
 /// A service behind a turnstile; made by [`crate::TollgateLayer`]. It has no state of its own.
@@ -50,22 +47,15 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (head, limiter) = (RequestHead::of(&request), &self.turnstile.limiter);
-        let decision = self.turnstile.check(head, &request.body().size_hint());
-        if !decision.is_admitted() {
-            self.turnstile.counts.denied.add();
-            return ResponseFuture::denied(answer::denial(limiter, &decision, answer::grpc_type(head)));
-        }
-        let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
-        let admitted = Admitted { fields, open: Open::of(limiter, decision) };
-        match turn {
-            None => ResponseFuture::called(self.inner.call(request), admitted),
-            Some(turn) => {
+        match self.turnstile.pass(RequestHead::of(&request), &request.body().size_hint()) {
+            Passage::Free(admitted) => ResponseFuture::called(self.inner.call(request), admitted),
+            Passage::InTurn(turn, admitted) => {
                 // The one that was polled to readiness goes along; its clone is polled for the next request.
                 let clone = self.inner.clone();
                 let ready = mem::replace(&mut self.inner, clone);
                 ResponseFuture::waiting(turn, ready, request, admitted)
             }
+            Passage::Denied(response) => ResponseFuture::denied(response.map(ResponseBody::of_denial)),
         }
     }
 }

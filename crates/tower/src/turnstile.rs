@@ -3,17 +3,31 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::Response;
 use http_body::SizeHint;
 use tollgate::policy::{Facts, client_address, trust_line};
 use tollgate::{Decision, InForce, PolicyLimiter};
 
+use crate::admitted::{Admitted, Open};
 use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
 use crate::token::{Token, TokenReader};
-use crate::{Principal, RequestHead, Warning, peer, request_facts};
+use crate::turn::Turn;
+use crate::{Principal, RequestHead, Warning, answer, peer, request_facts};
 
 /// Adds to a request's facts what only the program knows.
 pub(crate) type FactsHook = dyn for<'a> Fn(RequestHead<'a>, &mut Facts<'a>) + Send + Sync;
+
+/// What becomes of a request at the turnstile.
+pub(crate) enum Passage {
+    /// It goes ahead.
+    Free(Admitted),
+    /// It goes ahead when its turn comes.
+    InTurn(Turn, Admitted),
+    /// It does not.
+    Denied(Box<Response<Bytes>>),
+}
 
 /// The settings of a layer. Clones share limiter, counts and keys.
 #[derive(Clone)]
@@ -37,8 +51,23 @@ impl Turnstile {
     }
 
     /// Decides a request, and charges it if it is admitted.
-    #[inline]
-    pub(crate) fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
+    #[inline(never)]
+    pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
+        let (decision, limiter) = (self.check(head, body), &self.limiter);
+        if !decision.is_admitted() {
+            self.counts.denied.add();
+            let denial = answer::denial(limiter, &decision, answer::grpc_type(head));
+            return Passage::Denied(Box::new(denial));
+        }
+        let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
+        let admitted = Admitted { fields, open: Open::of(limiter, decision) };
+        match turn {
+            None => Passage::Free(admitted),
+            Some(turn) => Passage::InTurn(turn, admitted),
+        }
+    }
+
+    fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
         let (user, plan) = match head.extensions.get::<Principal>() {

@@ -34,7 +34,7 @@ fn folder(name: &str) -> Folder {
 fn check(folder: &Folder, words: &[&str], client: &str, ending: &str, told_by: &Value, said: &str) {
     let document = folder.run_words(&[&["explain"], words, &["--json"]].concat(), "");
     let document: Value = serde_json::from_str(&printed(document)).unwrap();
-    assert_eq!(document["rules"][0]["key"][0]["value"], json!(client));
+    assert_eq!(document["rules"][0]["key"][0]["value"], json!(format!("{client}/32")));
     assert_eq!(document["request"]["ip"], json!(client));
     let found = &document["request"]["client_address"];
     assert_eq!((&found["ending"], &found["told_by"]), (&json!(ending), told_by));

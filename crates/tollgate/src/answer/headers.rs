@@ -3,9 +3,10 @@
 //! All tell of one bucket: of an admitted check the tightest, of a denial the one to wait for longest. `RateLimit-Policy` alone
 //! lists every rule that denied.
 
-use tollgate_core::CHARGES_MAX;
+use tollgate_core::{CHARGES_MAX, Span, Tokens};
 
 use super::line::Line;
+use super::rule_text::RuleText;
 use super::standing::{Standing, seconds_up};
 use super::{Answering, Outcome};
 
@@ -25,16 +26,12 @@ pub(super) fn each(answering: &Answering<'_>, mut visit: impl FnMut(&str, &str))
         };
         let profiles = answering.settings.headers;
         if profiles.draft {
-            match (answering.outcome, standing.text()) {
-                (Outcome::Admitted { .. }, Some(text)) => visit("RateLimit-Policy", text.policy()),
-                _ => {
-                    let mut line = Line::new();
-                    policies(&mut line, answering, &standing);
-                    visit("RateLimit-Policy", line.as_str());
-                }
-            }
             let mut line = Line::new();
-            service_limit(&mut line, &standing, reset_s);
+            policies(&mut line, answering, &standing);
+            visit("RateLimit-Policy", line.as_str());
+            let mut line = Line::new();
+            line.quoted(standing.rule());
+            service_limit(&mut line, standing.remaining(), reset_s);
             visit("RateLimit", line.as_str());
         }
         if profiles.legacy {
@@ -77,14 +74,20 @@ pub(super) fn policy(line: &mut Line, standing: &Standing<'_>) {
     }
 }
 
-/// `"user";r=42;t=1`.
+/// The two fields of the draft for an admission by one rule: what [`each`] shows if there are no others.
 #[inline]
-fn service_limit(line: &mut Line, standing: &Standing<'_>, reset_s: Option<u64>) {
-    match standing.text() {
-        Some(text) => line.literal(text.name()),
-        None => line.quoted(standing.rule()),
-    };
-    line.literal(";r=").number(standing.remaining());
+pub(super) fn draft(text: &RuleText, remaining: Tokens, full_in: Span, mut visit: impl FnMut(&str, &str)) {
+    visit("RateLimit-Policy", text.policy());
+    let mut line = Line::new();
+    line.literal(text.name());
+    service_limit(&mut line, remaining.whole(), Some(seconds_up(full_in)));
+    visit("RateLimit", line.as_str());
+}
+
+/// `;r=42;t=1`, after the name.
+#[inline]
+fn service_limit(line: &mut Line, remaining: u64, reset_s: Option<u64>) {
+    line.literal(";r=").number(remaining);
     if let Some(seconds) = reset_s {
         line.literal(";t=").number(seconds);
     }

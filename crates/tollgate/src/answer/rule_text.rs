@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_core::{Algorithm, Tokens};
+use tollgate_core::{Algorithm, Span, Tokens};
 
 use super::headers;
 use super::line::Line;
@@ -24,6 +24,13 @@ impl RuleText {
         let mut line = Line::new();
         headers::policy(&mut line, &Standing::new(rule, "", algorithm, Tokens::ZERO, Duration::ZERO));
         RuleText { policy: line.as_str().into(), name_bytes }
+    }
+
+    /// Shows `visit` the draft's two fields of an admission by this rule alone, whose bucket holds `remaining` and is full in
+    /// `full_in`.
+    #[inline]
+    pub(crate) fn each_field(&self, remaining: Tokens, full_in: Span, visit: impl FnMut(&str, &str)) {
+        headers::draft(self, remaining, full_in, visit);
     }
 
     /// Its name as a string of RFC 9651: `"user"`.

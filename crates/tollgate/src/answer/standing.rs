@@ -5,7 +5,6 @@ use std::time::Duration;
 use tollgate_core::{Algorithm, Moment, Ruler, Span, Start, Tokens};
 
 use super::reason;
-use super::rule_text::RuleText;
 
 /// One rule's bucket after a check. Whole tokens are rounded down, times are rounded up when they are shown. Figures are
 /// worked out when they are asked for.
@@ -21,7 +20,6 @@ pub struct Standing<'a> {
     /// Known better than from what remains.
     full_in: Option<Span>,
     is_shadow: bool,
-    text: Option<&'a RuleText>,
 }
 
 impl<'a> Standing<'a> {
@@ -44,13 +42,7 @@ impl<'a> Standing<'a> {
         now: Duration,
     ) -> Standing<'a> {
         let remaining = remaining.min(algorithm.full());
-        Standing { rule, scope, algorithm, remaining, now, full_in: None, is_shadow: false, text: None }
-    }
-
-    /// The same, with what is always said of its rule, which must be of the same name and algorithm.
-    #[must_use]
-    pub(crate) const fn with_text(self, text: &'a RuleText) -> Standing<'a> {
-        Standing { text: Some(text), ..self }
+        Standing { rule, scope, algorithm, remaining, now, full_in: None, is_shadow: false }
     }
 
     /// The same for a bucket that is known to be full in this time if nobody spends: a sliding window's exact time is not a
@@ -136,11 +128,6 @@ impl<'a> Standing<'a> {
     /// What a denial by this algorithm is called.
     pub(super) fn reason(&self) -> &'static str {
         reason::of_algorithm(self.algorithm)
-    }
-
-    /// What is always said of its rule, if it was written before.
-    pub(super) const fn text(&self) -> Option<&'a RuleText> {
-        self.text
     }
 }
 

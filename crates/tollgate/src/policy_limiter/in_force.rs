@@ -77,10 +77,10 @@ impl Decision {
         let Decision { ruleset, asked, refused, .. } = self;
         let ruling = ruleset.book.rule_on(facts, limiter.unix_s(ruleset), |hit| {
             let Some(charge) = ruleset.charge(&hit) else { return };
-            if !hit.is_enforced {
-                watch(hit.rule, charge);
-            } else {
+            if hit.is_enforced {
                 asked.push(hit.rule, charge);
+            } else {
+                watch(hit.rule, charge);
             }
         });
         *refused = match ruling {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollgate_core::Algorithm;
+use tollgate_core::{Algorithm, Limit};
 use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
 
 use super::error::PolicyError;
@@ -100,9 +100,13 @@ impl Ruleset {
         self.rules.get(rule).is_some_and(|buckets| buckets.awaits_response)
     }
 
-    /// What answers always say of a rule.
-    pub(super) fn text(&self, rule: usize) -> Option<&RuleText> {
-        self.rules.get(rule)?.text.as_ref()
+    /// The limit of a rule that is a token bucket, and what answers always say of it.
+    #[inline]
+    pub(super) fn token_bucket(&self, rule: usize) -> Option<(&Limit, &RuleText)> {
+        let Action::Limit(Algorithm::TokenBucket(limit)) = &self.policy().rules.get(rule)?.action else {
+            return None;
+        };
+        Some((limit, self.rules.get(rule)?.text.as_ref()?))
     }
 
     pub(super) fn note_denied(&self, rule: usize) {

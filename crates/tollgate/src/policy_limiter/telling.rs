@@ -34,6 +34,26 @@ impl PolicyLimiter {
         asked.filter_map(move |(rule, charge)| standing(&self.inner.limiter, rule, charge, now))
     }
 
+    /// Shows `visit` the header fields of an admission: the same as [`Answering::each_header`] does, and faster.
+    #[inline]
+    pub fn each_header_of_admission(&self, decision: &Decision, visit: impl FnMut(&str, &str)) {
+        let HeaderProfiles { draft, legacy, x } = decision.policy().answers.headers;
+        if !(draft || legacy || x) {
+            return;
+        }
+        // Of one token bucket, what is left is known from the check itself, and most has been written before.
+        if draft
+            && !(legacy || x)
+            && let ([at], Some(Verdict::Admit { remaining, .. })) = (decision.asked.rules(), decision.verdict)
+            && let Some((limit, text)) = decision.ruleset.token_bucket(*at)
+        {
+            let missing = Tokens::from_micros(limit.burst().as_micros() - remaining.as_micros());
+            text.each_field(remaining, limit.time_to_mint(missing), visit);
+        } else {
+            self.answer(decision, |answering| answering.each_header(visit));
+        }
+    }
+
     /// Shows `tell` what to tell the client, by the policy's settings: status, header fields, body. An admission allocates
     /// nothing.
     pub fn answer<T>(&self, decision: &Decision, tell: impl FnOnce(Answering<'_>) -> T) -> T {
@@ -63,14 +83,6 @@ impl PolicyLimiter {
         let HeaderProfiles { draft, legacy, x } = decision.policy().answers.headers;
         if !(draft || legacy || x) {
             return None;
-        }
-        // Of one token bucket, what is left is known from the check itself.
-        if let ([at], Some(Verdict::Admit { remaining, .. })) = (decision.asked.rules(), decision.verdict)
-            && let rule = decision.policy().rules.get(*at)?
-            && let Action::Limit(algorithm @ Algorithm::TokenBucket(_)) = &rule.action
-        {
-            let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, remaining, now);
-            return decision.ruleset.text(*at).map(|text| standing.with_text(text));
         }
         Standing::tightest(self.standings_at(decision, now))
     }

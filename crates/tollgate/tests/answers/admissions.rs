@@ -11,7 +11,7 @@ use crate::told::{NOW, bucket, plain, profiles, standing, tell};
 #[test]
 fn an_admission_shows_the_tightest_bucket_and_the_time_to_full() {
     let limit = bucket(10, 50);
-    let outcome = Outcome::Admitted { tightest: Some(standing("user", &limit, 42_500_000)) };
+    let outcome = Outcome::Admitted { tightest: Some(standing("user", limit, 42_500_000)) };
     let told = tell(&profiles(true, true, true), outcome, "ann");
     assert_eq!(told.status(), 200);
     assert_eq!(told.answer.body, None);
@@ -37,7 +37,7 @@ fn every_set_of_profiles_shows_its_own_fields_and_no_others() {
     let limit = bucket(10, 50);
     for set in 0..8_u8 {
         let (draft, legacy, x) = (set & 1 > 0, set & 2 > 0, set & 4 > 0);
-        let outcome = Outcome::Admitted { tightest: Some(standing("user", &limit, 0)) };
+        let outcome = Outcome::Admitted { tightest: Some(standing("user", limit, 0)) };
         let told = tell(&profiles(draft, legacy, x), outcome, "ann");
         assert_eq!(told.header("RateLimit").is_some(), draft);
         assert_eq!(told.header("RateLimit-Policy").is_some(), draft);
@@ -57,7 +57,7 @@ fn where_no_rule_applied_nothing_is_said() {
 fn defect_10_the_reset_is_computed_and_not_a_constant() {
     let limit = bucket(1, 60);
     for left in 0..=60 {
-        let outcome = Outcome::Admitted { tightest: Some(standing("user", &limit, left * 1_000_000)) };
+        let outcome = Outcome::Admitted { tightest: Some(standing("user", limit, left * 1_000_000)) };
         let told = tell(&profiles(false, true, true), outcome, "ann");
         assert_eq!(told.header("RateLimit-Reset"), Some(&*(60 - left).to_string()));
         assert_eq!(told.header("X-RateLimit-Reset"), Some(&*(1_700_000_060 - left).to_string()));
@@ -80,7 +80,7 @@ fn places_have_a_unit_of_their_own_and_no_window() {
 #[test]
 fn a_reset_told_as_a_time_of_day_is_no_earlier_than_the_bucket_is_full() {
     let (limit, settings) = (bucket(1, 60), profiles(false, false, true));
-    let outcome = Outcome::Admitted { tightest: Some(standing("user", &limit, 59_000_000)) };
+    let outcome = Outcome::Admitted { tightest: Some(standing("user", limit, 59_000_000)) };
     // 0.9 s into the second, 1 s to full: at 1.9 s, so not before the second one after.
     let answering = Answering::new(&settings, outcome, b"ann", NOW + Duration::from_millis(900));
     answering.each_header(|name, value| {
@@ -96,7 +96,7 @@ fn an_admission_allocates_nothing() {
     for name in ["user", &"n".repeat(128), &"\"".repeat(128)] {
         let (mut fields, mut bytes) = (0, 0);
         let calls = allocations_of(|| {
-            let outcome = Outcome::Admitted { tightest: Some(standing(name, &limit, 0)) };
+            let outcome = Outcome::Admitted { tightest: Some(standing(name, limit, 0)) };
             Answering::new(&settings, outcome, b"ann", NOW).each_header(|name, value| {
                 fields += 1;
                 bytes += name.len() + value.len();
@@ -109,7 +109,7 @@ fn an_admission_allocates_nothing() {
 #[test]
 fn the_defaults_are_the_draft_and_a_problem() {
     let limit = bucket(10, 50);
-    let outcome = Outcome::Admitted { tightest: Some(standing("user", &limit, 0)) };
+    let outcome = Outcome::Admitted { tightest: Some(standing("user", limit, 0)) };
     let told = tell(&AnswerSettings::default(), outcome, "ann");
     assert_eq!(told.names(), ["RateLimit-Policy", "RateLimit"]);
 }

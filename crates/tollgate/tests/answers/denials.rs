@@ -101,7 +101,7 @@ fn defect_10_remaining_is_what_the_bucket_holds_on_denials_too() {
 #[test]
 fn of_several_rules_all_are_named_and_the_longest_wait_is_told() {
     let (user, global) = (bucket(10, 50), bucket(1_000, 2_000));
-    let violated = [violation("user", &user, 0, 100), violation("global", &global, 3_000_000, 4_000)];
+    let violated = [violation("user", user, 0, 100), violation("global", global, 3_000_000, 4_000)];
     let told = tell(&plain(), denied(4_000, &violated), "ann");
     assert_eq!(told.retry_after_s(), Some(4));
     assert_eq!(told.header("RateLimit-Policy"), Some(r#""user";q=50;w=5, "global";q=2000;w=2"#));
@@ -155,7 +155,7 @@ fn a_rule_may_call_and_explain_its_denials_itself() {
     let own = Violation {
         reason: Some("slow_down"),
         message: Some("Only five at once, s'il vous plaît.\r\n\"Merci\""),
-        ..violation("r", &limit, 0, 1_000)
+        ..violation("r", limit, 0, 1_000)
     };
     let settings = AnswerSettings { reason_header: "X-Why".into(), ..plain() };
     let told = tell(&settings, denied(1_000, &[own]), "ann");
@@ -199,7 +199,7 @@ fn a_crowded_table_is_told_apart() {
 #[test]
 fn the_body_says_what_the_verdict_rests_on() {
     let (limit, settings) = (bucket(1, 5), plain());
-    let standing = Standing::new("r", "ip", &limit, Tokens::ZERO, NOW);
+    let standing = Standing::new("r", "ip", limit, Tokens::ZERO, NOW);
     let violated = [Violation::new(standing, Span::from_secs(1))];
     for (mode, name) in
         [(StoreMode::Exact, "exact"), (StoreMode::Leased, "leased"), (StoreMode::Fallback, "fallback")]

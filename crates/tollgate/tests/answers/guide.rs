@@ -51,10 +51,10 @@ fn by_members(json: &str) -> String {
 #[test]
 fn every_example_of_the_guide_is_what_is_rendered() {
     let (user, global) = (bucket(10, 50), bucket(1_000, 2_000));
-    let admitted = || Outcome::Admitted { tightest: Some(standing("user", &user, 42_500_000)) };
-    let violated = [violation("user", &user, 0, 2_400)];
-    let of_all = Standing::new("global", "global", &global, Tokens::from_micros(3_000_000), NOW);
-    let both = [violation("user", &user, 0, 100), Violation::new(of_all, Span::from_secs(4))];
+    let admitted = || Outcome::Admitted { tightest: Some(standing("user", user, 42_500_000)) };
+    let violated = [violation("user", user, 0, 2_400)];
+    let of_all = Standing::new("global", "global", global, Tokens::from_micros(3_000_000), NOW);
+    let both = [violation("user", user, 0, 100), Violation::new(of_all, Span::from_secs(4))];
     let defaults = AnswerSettings::default();
     let simple = AnswerSettings { body: BodyProfile::Simple, ..AnswerSettings::default() };
     let denied = |violated| -> Outcome<'_> {

@@ -36,6 +36,38 @@ rules:
 }
 
 #[test]
+fn the_fast_way_to_tell_of_an_admission_tells_the_same() {
+    let rules = [
+        "{name: 'the one', scope: ip, rate: 3/h, burst: 10}",
+        "{name: half, scope: ip, rate: 0.5/s, burst: 2.5}",
+        "{name: queue, scope: ip, algorithm: leaky_bucket, rate: 1/s, queue: 100}",
+        "{name: window, scope: ip, algorithm: fixed_window, quota: 100, window: 1d}",
+        "{name: log, scope: ip, algorithm: sliding_window, variant: log, quota: 100, window: 60s}",
+        "{name: a, scope: ip, rate: 1/s, burst: 100}, {name: b, scope: global, rate: 1/s, burst: 50}",
+        "{name: free, action: allow, match: {path: /}}",
+    ];
+    for headers in ["draft", "legacy", "x", "[draft, x]", "none"] {
+        for rules in rules {
+            let world = World::of(&format!("{{answers: {{headers: {headers}}}, rules: [{rules}]}}"));
+            for _ in 0..2 {
+                let decision = world.check(&from_address(1));
+                assert!(decision.is_admitted());
+                let (mut fast, mut full) = (Vec::new(), Vec::new());
+                let field = |name: &str, value: &str| format!("{name}: {value}");
+                world
+                    .limiter
+                    .each_header_of_admission(&decision, |name, value| fast.push(field(name, value)));
+                world.limiter.answer(&decision, |answering| {
+                    answering.each_header(|name, value| full.push(field(name, value)));
+                });
+                assert_eq!(fast, full, "{headers} {rules}");
+                world.pass(700);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_denial_names_every_rule_that_denied_and_how_long_each_would_have_it_wait() {
     let world = World::of(
         "

@@ -93,7 +93,7 @@ rules:
     let streaming = world.check(&from_address(1));
     assert!(streaming.is_admitted());
     world.limiter.settle(&streaming, 200, |_| Some("10"));
-    let balances: Vec<u64> = world.limiter.balances(&streaming).map(|balance| balance.whole()).collect();
+    let balances: Vec<u64> = world.limiter.balances(&streaming).map(tollgate::Tokens::whole).collect();
     assert_eq!(balances, [0, 90], "the tokens are corrected, the place is taken");
     assert_eq!(violated(&world.check(&from_address(2))), ["places"], "its body is still on the way");
     drop(streaming);

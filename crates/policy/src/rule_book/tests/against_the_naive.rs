@@ -125,6 +125,12 @@ fn random_policy(random: &mut Rng) -> Policy {
             (limit.action, limit.missing, limit.group) = (rule("").action, Missing::Anonymous, None);
         }
     }
+    if random.u8(..8) == 0 {
+        // For every request and no matter what.
+        for limit in &mut rules {
+            *limit = Rule { keys: limit.keys.clone(), cost: limit.cost.clone(), ..rule(&limit.name) };
+        }
+    }
     let mut policy = policy(rules);
     policy.mode = pick(random, &[Mode::Enforce, Mode::Enforce, Mode::Enforce, Mode::Shadow, Mode::Off]);
     if random.u8(..8) == 0 {
@@ -168,10 +174,11 @@ fn with_facts(random: &mut Rng, check: impl FnOnce(&Facts<'_>)) {
 
 #[test]
 fn the_rule_book_rules_as_the_naive_walk_does() {
-    let mut seen = [0_usize; 6];
+    let (mut seen, mut plain) = ([0_usize; 6], 0);
     for seed in 0..1_200 {
         let mut random = Rng::with_seed(seed);
         let book = RuleBook::new(random_policy(&mut random));
+        plain += usize::from(book.is_plain);
         for _ in 0..8 {
             let unix_s = random.u64(..20);
             with_facts(&mut random, |facts| {
@@ -187,6 +194,7 @@ fn the_rule_book_rules_as_the_naive_walk_does() {
         }
     }
     assert!(seen.iter().all(|times| *times > 10), "every ruling occurs: {seen:?}");
+    assert!(plain > 20, "policies that leave nothing to consider occur: {plain}");
 }
 
 fn number_of(ruling: Ruling) -> usize {
