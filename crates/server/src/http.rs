@@ -63,7 +63,7 @@ pub(crate) async fn serve(
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
         Ok(match door {
             Door::Http => route::answer(gatehouse, peer, request).await,
-            _ => route::answer_about_us(gatehouse, &request),
+            _ => route::answer_about_us(gatehouse, door, &request),
         })
     });
     let mut builder = http1::Builder::new();

@@ -21,7 +21,7 @@ use crate::resp::{Answer, Ask, Next, Session, Throttle};
 /// Bytes of one read: some hundred requests, after which others have their turn.
 const READ_BYTES: usize = 16 * 1_024;
 /// Pools keep connections that say nothing for a while.
-const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+const IDLE_MAX: Duration = Duration::from_hours(1);
 /// How long a request may take to arrive, and a reply to be taken.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
 
