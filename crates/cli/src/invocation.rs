@@ -7,11 +7,13 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckFlags;
 use crate::completions::{self, CompletionsFlags};
+use crate::config::ConfigFlags;
 use crate::demo::DemoFlags;
 use crate::explain::ExplainFlags;
 use crate::init::InitFlags;
 use crate::man::ManFlags;
 use crate::presets::PresetsFlags;
+use crate::serve::ServeFlags;
 use crate::test::TestFlags;
 
 /// Exact token-bucket rate limiting.
@@ -19,7 +21,7 @@ use crate::test::TestFlags;
 #[command(name = "tollgate", version, arg_required_else_help = true, subcommand_required = true)]
 #[command(disable_help_subcommand = true)]
 #[command(after_help = "\
-Begin with `tollgate init`, or watch `tollgate demo`; docs/policy.md explains policies from zero.
+Begin with `tollgate serve` or `tollgate init`, or watch `tollgate demo`; docs/policy.md explains policies from zero.
 Exit codes: 0 good; 1 a bad policy, a failed case, or a failure; 2 wrong usage.")]
 pub(crate) struct Invocation {
     #[command(subcommand)]
@@ -28,6 +30,10 @@ pub(crate) struct Invocation {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// Answer other programs: JSON and forward-auth over HTTP, and the Redis protocol
+    Serve(Box<ServeFlags>),
+    /// Print the settings that serve would have, and who said so
+    Config(Box<ConfigFlags>),
     /// Write a policy to start from
     Init(InitFlags),
     /// Find the mistakes in policies, and what is likely not meant

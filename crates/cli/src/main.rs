@@ -8,6 +8,9 @@ mod page;
 mod problem;
 mod screen;
 
+mod config;
+mod serve;
+
 mod check;
 mod explain;
 mod init;
@@ -37,6 +40,8 @@ fn main() -> ExitCode {
     let Invocation { verb } = Invocation::parse();
     let screen = Screen::of_stdout();
     let page = match verb {
+        Verb::Serve(flags) => serve::page(&flags),
+        Verb::Config(flags) => config::page(&flags),
         Verb::Check(flags) => check::page(&flags, &screen),
         Verb::Explain(flags) => explain::page(&flags, &screen),
         Verb::Test(flags) => test::page(&flags, &screen),

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use tollgate::policy::Mistakes;
 use tollgate::{BuildError, LimitError, PolicyError, WindowError};
+use tollgate_server::{PolicyFault, ServeError, SettingsError};
 
 use crate::mistakes_text;
 use crate::screen::Screen;
@@ -40,6 +41,10 @@ pub(crate) enum Problem {
     Unanswered(String),
     /// Nothing was overwritten.
     Exists { path: PathBuf },
+    /// A setting that cannot be.
+    Settings(SettingsError),
+    /// The doors did not open.
+    Serve(ServeError),
     /// The result could not be written.
     Output(io::Error),
 }
@@ -50,13 +55,15 @@ impl Problem {
         use io::Write;
         let _ = match self {
             // These name their places themselves.
-            Problem::Mistakes(mistakes) => {
+            Problem::Mistakes(mistakes)
+            | Problem::Serve(ServeError::Policy(PolicyFault::Mistakes(mistakes))) => {
                 writeln!(io::stderr(), "{}", mistakes_text::painted(mistakes, Screen::of_stderr().ink))
             }
             _ => writeln!(io::stderr(), "error: {self}"),
         };
         match self {
             Problem::Usage(_) => ExitCode::from(2),
+            Problem::Settings(error) if error.is_usage => ExitCode::from(2),
             _ => ExitCode::from(1),
         }
     }
@@ -88,6 +95,8 @@ impl fmt::Display for Problem {
                 "cannot write the picture to '{}': {error}; give --svg a file in a folder that exists and may be written to",
                 path.display()
             ),
+            Problem::Settings(error) => write!(f, "{error}"),
+            Problem::Serve(error) => write!(f, "{error}"),
             Problem::Output(error) => {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }
@@ -110,6 +119,12 @@ impl From<Mistakes> for Problem {
 impl From<PolicyError> for Problem {
     fn from(error: PolicyError) -> Problem {
         Problem::Policy(error)
+    }
+}
+
+impl From<SettingsError> for Problem {
+    fn from(error: SettingsError) -> Problem {
+        Problem::Settings(error)
     }
 }
 

@@ -52,6 +52,7 @@ mod ruler;
 mod sliding_counter;
 mod sliding_log;
 mod stamped;
+mod stamped_level;
 mod time;
 mod tokens;
 
@@ -74,5 +75,6 @@ pub use ruler::{Ruler, Start};
 pub use sliding_counter::{COUNTER_TOKENS_MAX, CounterReading, SlidingCounter};
 pub use sliding_log::{LOG_ENTRIES_MAX, Log, SlidingLog};
 pub use stamped::{Stamped, StampedDecision, decide_stamped};
+pub use stamped_level::{StampedBalance, StampedLevel};
 pub use time::{Moment, Span};
 pub use tokens::{Burst, Cost, Tokens};

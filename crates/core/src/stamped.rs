@@ -4,10 +4,8 @@
 //! applies to all the time since then, a smaller burst clamps, and raising the rate never denies. A shared store keeps
 //! the same two numbers. It does not know who the caller is.
 
-use crate::{Cost, Limit, Moment, Span, Tokens};
-
-/// A clock this far behind the stamp was set back for good: the stamp follows it, and nothing is credited.
-const CLOCK_BEHIND_MAX: Span = Span::from_secs(1);
+use crate::stamped_level::is_set_back;
+use crate::{Cost, Limit, Moment, Span, StampedBalance, StampedLevel, Tokens};
 
 /// A bucket on its own: what it held when it was last charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,37 +42,31 @@ pub fn decide_stamped(limit: &Limit, bucket: Option<Stamped>, cost: Cost, now: M
     if limit.never_admits(cost) {
         return StampedDecision::Never;
     }
-    let full = Stamped { balance: limit.burst(), stamp: now };
-    let stored = bucket.unwrap_or(full);
-    let set_back = stored.stamp.since(now) > CLOCK_BEHIND_MAX;
-    let bucket = if set_back { Stamped { stamp: now, ..stored } } else { stored };
-
-    let minted = minted_by(limit, now).saturating_sub(minted_by(limit, bucket.stamp));
-    let held = (u128::from(bucket.balance.as_micros()) + minted).min(u128::from(limit.burst));
-    if held >= u128::from(cost.as_micros()) {
-        let balance = Tokens::from_micros(narrow(held) - cost.as_micros());
-        // A clock a little behind the stamp must not move it back: the time between would be credited twice.
-        return StampedDecision::Admit { bucket: Stamped { balance, stamp: now.max(bucket.stamp) } };
+    let stored = bucket.map_or(StampedBalance::full(now), StampedBalance::from);
+    let level = StampedLevel::new(limit, stored, now);
+    if level.held() >= Tokens::from(cost) {
+        return StampedDecision::Admit { bucket: Stamped::of(level.charged(cost.as_micros()).stored()) };
     }
-    let missing = u128::from(cost.as_micros()) - u128::from(bucket.balance.as_micros());
-    let target = (minted_by(limit, bucket.stamp) + missing) * u128::from(limit.den);
-    let ready = u64::try_from(target.div_ceil(u128::from(limit.num))).unwrap_or(u64::MAX);
     StampedDecision::Deny {
-        wait: Moment::from_nanos(ready).since(now),
-        remaining: Tokens::from_micros(narrow(held)),
-        restamped: set_back.then_some(bucket),
+        wait: level.wait_for(Tokens::from(cost)),
+        remaining: level.held(),
+        restamped: is_set_back(stored, now).then(|| Stamped::of(level.stored())),
     }
 }
 
-/// Micro-tokens the rate mints from the clock's origin to `now`, rounded down. Differences of it never drift.
-fn minted_by(limit: &Limit, now: Moment) -> u128 {
-    u128::from(now.as_nanos()) * u128::from(limit.num) / u128::from(limit.den)
+impl Stamped {
+    /// A bucket that is not in debt.
+    fn of(balance: StampedBalance) -> Stamped {
+        let micros = balance.micros.max(0).unsigned_abs();
+        Stamped { balance: Tokens::from_micros(micros), stamp: balance.stamp }
+    }
 }
 
-/// The low 64 bits of an amount that is at most a burst.
-#[expect(clippy::cast_possible_truncation, reason = "at most the burst, which is below 2^60")]
-const fn narrow(micros: u128) -> u64 {
-    micros as u64
+impl From<Stamped> for StampedBalance {
+    fn from(bucket: Stamped) -> StampedBalance {
+        let micros = i64::try_from(bucket.balance.as_micros()).unwrap_or(i64::MAX);
+        StampedBalance { micros, stamp: bucket.stamp }.plus(0)
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,39 @@
 //! The gatehouse of Tollgate: the doors through which other programs ask for verdicts.
 //!
-//! [`resp`] is the Redis protocol, as a state machine that knows no socket.
+//! ```text
+//!  Settings ─► serve ─┬─ http   JSON, forward-auth ─────┐
+//!                     ├─ resp   CL.THROTTLE ────────────┼─► Engine: policy and explicit buckets, in memory
+//!                     └─ admin  health, metrics ────────┘        ▲ reload: file, link, SIGHUP
+//! ```
+//! [`resolve`] puts flags, environment and file together, [`serve`] opens the doors. [`resp`] is the Redis protocol, as a state machine
+//! that knows no socket.
 
+mod gatehouse;
+
+mod address;
+mod door;
+mod settings;
+
+mod acceptor;
+mod http;
+mod listener;
+mod patient_stream;
 pub mod resp;
+mod resp_door;
+
+mod engine;
+mod metrics;
+mod policy_source;
+mod reload;
+
+mod banner;
+mod logs;
+mod stopping;
+
+pub use address::Address;
+pub use door::Door;
+pub use gatehouse::{ServeError, serve};
+pub use listener::BindError;
+pub use logs::begin as begin_logs;
+pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
+pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Value, resolve};

@@ -124,6 +124,17 @@ impl<'a> Answering<'a> {
         body::render(self)
     }
 
+    /// The body as RFC 9457 has it, whatever profile the policy prefers: for programs that rely on its members. `None` if it
+    /// was admitted.
+    pub fn problem(&self) -> Option<String> {
+        body::problem_of(self)
+    }
+
+    /// The bucket that the answer tells of: of an admitted check the tightest, of a denial the one to wait for longest.
+    pub fn standing(&self) -> Option<Standing<'a>> {
+        self.outcome.standing()
+    }
+
     /// Everything at once.
     pub fn render(&self) -> Answer {
         let mut headers = Vec::new();

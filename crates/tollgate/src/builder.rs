@@ -10,6 +10,7 @@ use crate::Limiter;
 use crate::clock::Clock;
 use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
+use crate::memory::explicit::lazy::LazyStore;
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
@@ -25,6 +26,8 @@ use crate::waiting::Queues;
 
 /// How many keys a limiter holds unless told otherwise: 2.6 MB.
 pub const KEYS_DEFAULT: usize = 100_000;
+/// How many keys with limits of the caller's a limiter holds unless told otherwise: 4.6 MB, from the first such check on.
+pub const EXPLICIT_KEYS_DEFAULT: usize = 100_000;
 /// How many charges all sliding logs of a limiter remember together unless told otherwise: 16 MB.
 pub const LOG_ENTRIES_DEFAULT: usize = 1_000_000;
 
@@ -33,6 +36,7 @@ pub const LOG_ENTRIES_DEFAULT: usize = 1_000_000;
 #[must_use = "call `build` to get a limiter"]
 pub struct LimiterBuilder {
     keys_max: usize,
+    explicit_keys_max: usize,
     crowding: Crowding,
     log_entries_max: usize,
     reservations_max: usize,
@@ -46,6 +50,7 @@ impl Default for LimiterBuilder {
     fn default() -> Self {
         Self {
             keys_max: KEYS_DEFAULT,
+            explicit_keys_max: EXPLICIT_KEYS_DEFAULT,
             crowding: Crowding::default(),
             log_entries_max: LOG_ENTRIES_DEFAULT,
             reservations_max: RESERVATIONS_DEFAULT,
@@ -65,7 +70,15 @@ impl LimiterBuilder {
         self
     }
 
-    /// What happens to a new client when nothing in its part of the table is full.
+    /// How many keys whose limits come with the call ([`Limiter::explicit`]) may be less than full at the same time: the size of
+    /// their table, 45.5 bytes each. Its memory is reserved now and filled when the first of them is checked.
+    pub fn explicit_keys_max(mut self, keys: usize) -> Self {
+        self.explicit_keys_max = keys;
+        self
+    }
+
+    /// What happens to a new client when nothing in its part of the table is full. Clients whose limits come with the call cannot
+    /// share an overflow bucket: to them [`Crowding::SharedOverflow`] is [`Crowding::Inherit`].
     pub fn crowding(mut self, crowding: Crowding) -> Self {
         self.crowding = crowding;
         self
@@ -119,27 +132,35 @@ impl LimiterBuilder {
             keys if keys > KEYS_MAX => return Err(BuildError::TooManyKeys { keys }),
             _ => {}
         }
+        match self.explicit_keys_max {
+            0 => return Err(BuildError::ZeroExplicitKeys),
+            keys if keys > KEYS_MAX => return Err(BuildError::TooManyExplicitKeys { keys }),
+            _ => {}
+        }
         let snapshot = match &self.snapshot {
             Some(path) => snapshot_file::read(path)?.map(|snapshot| (path.clone(), snapshot)),
             None => None,
         };
         let no_memory = |_| BuildError::NoMemory { keys: self.keys_max };
         let table = Table::try_for_keys(self.keys_max).map_err(no_memory)?;
+        let no_memory = |_| BuildError::NoMemoryForExplicit { keys: self.explicit_keys_max };
+        let explicit = LazyStore::try_for_keys(self.explicit_keys_max).map_err(no_memory)?;
         match snapshot {
-            Some((path, snapshot)) => self.revive(&path, &snapshot, table, limit),
-            None => Ok(self.assemble(table, limit)),
+            Some((path, snapshot)) => self.revive(&path, &snapshot, (table, explicit), limit),
+            None => Ok(self.assemble((table, explicit), limit)),
         }
     }
 
     /// A limiter with the default settings.
     pub(crate) fn build_default(limit: Algorithm) -> Limiter {
-        LimiterBuilder::default().assemble(Table::for_keys(KEYS_DEFAULT), limit)
+        let tables = (Table::for_keys(KEYS_DEFAULT), LazyStore::for_keys(EXPLICIT_KEYS_DEFAULT));
+        LimiterBuilder::default().assemble(tables, limit)
     }
 
     /// A limiter with full buckets. The settings are known to be sound.
-    fn assemble(self, table: Table, limit: Algorithm) -> Limiter {
+    fn assemble(self, (table, explicit): (Table, LazyStore), limit: Algorithm) -> Limiter {
         let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
-        let shared = self.shared(store, Seed::random(), Book::fresh());
+        let shared = self.shared((store, explicit), Seed::random(), Book::fresh());
         shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
     }
@@ -149,7 +170,7 @@ impl LimiterBuilder {
         mut self,
         path: &Path,
         snapshot: &Snapshot,
-        table: Table,
+        (table, explicit): (Table, LazyStore),
         limit: Algorithm,
     ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
@@ -162,15 +183,16 @@ impl LimiterBuilder {
         let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
             return Err(refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent)));
         };
-        let shared = self.shared(store, snapshot.seed, book);
+        let shared = self.shared((store, explicit), snapshot.seed, book);
         let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
         default.set_limit(limit).map_err(BuildError::DefaultRule)?;
         Ok(Limiter { default })
     }
 
-    fn shared(self, store: Store<Meters>, seed: Seed, book: Book) -> Arc<Shared> {
+    fn shared(self, (store, explicit): (Store<Meters>, LazyStore), seed: Seed, book: Book) -> Arc<Shared> {
         Arc::new(Shared {
             store,
+            explicit,
             clock: self.clock.unwrap_or_else(Clock::system),
             seed,
             keys_max: self.keys_max,
@@ -201,6 +223,18 @@ pub enum BuildError {
         /// How many keys were asked for.
         keys: usize,
     },
+    /// A table for limits that come with the call without room.
+    ZeroExplicitKeys,
+    /// The same above [`KEYS_MAX`].
+    TooManyExplicitKeys {
+        /// How many keys were asked for.
+        keys: usize,
+    },
+    /// The same, which this machine has no memory for.
+    NoMemoryForExplicit {
+        /// How many keys were asked for.
+        keys: usize,
+    },
     /// The snapshot to continue from is no use.
     Snapshot(SnapshotError),
     /// The limit of the default rule is of another kind than in the snapshot to continue from.
@@ -223,6 +257,20 @@ impl fmt::Display for BuildError {
             Self::TooManyKeys { keys } => write!(f, "`keys_max` is {keys}; use at most {KEYS_MAX}"),
             Self::NoMemory { keys } => {
                 write!(f, "`keys_max` is {keys}, at 25.8 bytes each more than there is memory; use fewer")
+            }
+            Self::ZeroExplicitKeys => write!(
+                f,
+                "`explicit_keys_max` is 0, which leaves no room for any client; use 1 or more (the default is \
+                 {EXPLICIT_KEYS_DEFAULT}, which take no memory before they are used)"
+            ),
+            Self::TooManyExplicitKeys { keys } => {
+                write!(f, "`explicit_keys_max` is {keys}; use at most {KEYS_MAX}")
+            }
+            Self::NoMemoryForExplicit { keys } => {
+                write!(
+                    f,
+                    "`explicit_keys_max` is {keys}, at 45.5 bytes each more than there is memory; use fewer"
+                )
             }
             Self::Snapshot(error) => write!(f, "{error}"),
             Self::DefaultRule(error) => write!(f, "the default rule of the snapshot: {error}"),

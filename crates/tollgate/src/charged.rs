@@ -6,6 +6,7 @@
 
 use tollgate_core::{BucketSet, Cost, Tokens};
 
+use crate::memory::explicit::joint::ExplicitReceipt;
 use crate::memory::meters::MeterSource;
 use crate::memory::receipt::{LogReceipt, Outcome, Receipt};
 use crate::memory::store::{Ask, When};
@@ -16,6 +17,7 @@ use crate::shared::Shared;
 pub(crate) struct Charged {
     receipts: Vec<Receipt>,
     log_receipts: Vec<LogReceipt>,
+    explicit_receipts: Vec<ExplicitReceipt>,
 }
 
 /// What a settlement did to the buckets.
@@ -34,7 +36,12 @@ impl Charged {
     /// The charges of a check that was admitted.
     pub(crate) fn of<const N: usize>(outcome: Outcome<N>) -> Charged {
         let receipts = outcome.receipts.into_iter().flatten().collect();
-        Charged { receipts, log_receipts: outcome.log_receipts }
+        Charged { receipts, log_receipts: outcome.log_receipts, explicit_receipts: Vec::new() }
+    }
+
+    /// Charges to buckets whose limits came with the call.
+    pub(crate) fn of_explicit(explicit_receipts: Vec<ExplicitReceipt>) -> Charged {
+        Charged { receipts: Vec::new(), log_receipts: Vec::new(), explicit_receipts }
     }
 
     /// Corrects every bucket to the true cost of its charges, told by their positions in the check. Places are given back.
@@ -84,6 +91,9 @@ impl Charged {
             let due = true_cost(receipt.members);
             settled.add(Made::Log(receipt).correct(shared, receipt.demand.cost, due));
         }
+        for receipt in &self.explicit_receipts {
+            settled.add(receipt.correct(shared, true_cost(receipt.wanted.members)));
+        }
         settled
     }
 }
@@ -109,7 +119,7 @@ impl Made<'_> {
     fn correct(self, shared: &Shared, estimate: Cost, actual: Cost) -> Settled {
         let Shared { store, clock, debt_max, waiting, .. } = shared;
         let when = When::Read(clock.now(), clock);
-        let mut settled = Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
+        let mut settled = Settled::NOTHING;
         let ask = self.ask();
         let debt_max = debt_max.unwrap_or_else(|| store.meters.ruler(ask.limit).full());
         let is_place = matches!(self, Made::Word(receipt) if receipt.generation.is_some());
@@ -138,6 +148,9 @@ impl Made<'_> {
 }
 
 impl Settled {
+    pub(crate) const NOTHING: Settled =
+        Settled { returned: Tokens::ZERO, charged: Tokens::ZERO, forgiven: Tokens::ZERO };
+
     fn add(&mut self, bucket: Settled) {
         self.returned = self.returned.min(bucket.returned);
         self.charged = self.charged.max(bucket.charged);

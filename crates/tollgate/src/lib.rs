@@ -172,6 +172,10 @@ mod builder;
 mod charged;
 mod clock;
 mod expiring;
+mod explicit;
+mod explicit_once;
+mod explicit_reservation;
+mod explicit_verdict;
 mod guard;
 mod hierarchy;
 mod identity;
@@ -208,9 +212,11 @@ pub mod proof;
 pub use answer::{
     Answer, Answering, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
 };
-pub use builder::{BuildError, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
+pub use builder::{BuildError, EXPLICIT_KEYS_DEFAULT, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use charged::Settled;
 pub use clock::{CLOCK_ERROR_MAX, Clock};
+pub use explicit::{Explicit, ExplicitCharge};
+pub use explicit_verdict::ExplicitVerdict;
 pub use guard::{Guard, Left};
 pub use hierarchy::{Hierarchy, HierarchyError, Path};
 pub use key::{KEY_BYTES_MAX, Key, KeyKind};
@@ -230,7 +236,7 @@ pub use settle_error::{ReserveError, SettleError};
 pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};
 pub use snapshot::SnapshotFault;
 pub use snapshot_file::SnapshotError;
-pub use stats::Stats;
+pub use stats::{ExplicitStats, Stats};
 pub use tollgate_core::{
     Algorithm, BucketSet, Burst, CHARGES_MAX, COUNTER_TOKENS_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow,
     FloatError, FloatFault, LOG_ENTRIES_MAX, LeakyBucket, Limit, LimitError, Moment, PLACES_MAX, Rate,

@@ -4,6 +4,7 @@ pub(crate) mod adjust;
 mod awaited;
 pub(crate) mod booking;
 pub(crate) mod counters;
+pub(crate) mod explicit;
 mod gates;
 mod hints;
 pub(crate) mod joint;

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use tollgate_core::{Cost, Span};
 
-use crate::expiring::{Expiring, Full};
+use crate::expiring::{Expiring, Full, Place};
 use crate::memory::wish::Wish;
 use crate::rule::{Charge, Rule};
 use crate::{CheckError, Key, Limiter, Verdict};
@@ -30,20 +30,37 @@ impl Remembered {
         self.verdicts.len()
     }
 
-    /// What names this check: the idempotency key together with every bucket, cost and share that is left alone, so that a key
-    /// used for something else, or by a handle of another priority, is another one.
-    fn name(&self, once: &[u8], charges: &[Charge]) -> u128 {
+    /// The place of this check, locked: of two retries at the same time one is charged. What names it is the idempotency key
+    /// together with all that is `asked`, so that a key which is used for something else is another one.
+    pub(crate) fn place(
+        &self,
+        idempotency_key: &impl Key,
+        asked: &(impl Iterator<Item = impl Hash> + Clone),
+    ) -> Result<Place<'_, u128, Verdict>, CheckError> {
+        let name = idempotency_key.with_bytes(|kind, bytes| {
+            kind.accept(bytes).map(|()| self.name(&[&[kind as u8], bytes].concat(), asked))
+        });
+        match name {
+            Ok(name) => Ok(self.verdicts.place(name)),
+            Err(CheckError::EmptyKey) => Err(CheckError::EmptyIdempotencyKey),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn name(&self, once: &[u8], asked: &(impl Iterator<Item = impl Hash> + Clone)) -> u128 {
         let [high, low] = [0, 1].map(|half: usize| {
             let mut hasher = self.secrets[half].build_hasher();
             once.hash(&mut hasher);
-            for charge in charges {
-                let asked = |wish: Wish| (wish.id, wish.limit, wish.cost.as_micros(), wish.left_alone);
-                charge.wish.ok().map(asked).hash(&mut hasher);
-            }
+            asked.clone().for_each(|one| one.hash(&mut hasher));
             u128::from(hasher.finish())
         });
         high << 64 | low
     }
+}
+
+/// Bucket, cost and the share that is left alone: a handle of another priority asks for something else.
+fn asked(charge: &Charge) -> impl Hash + use<> {
+    charge.wish.ok().map(|wish: Wish| (wish.id, wish.limit, wish.cost.as_micros(), wish.left_alone))
 }
 
 impl Rule {
@@ -85,16 +102,10 @@ impl Limiter {
             return Verdict::Invalid(CheckError::ZeroLifetime);
         }
         let shared = &self.default.shared;
-        let name = idempotency_key.with_bytes(|kind, bytes| {
-            kind.accept(bytes).map(|()| shared.remembered.name(&[&[kind as u8], bytes].concat(), charges))
-        });
-        let name = match name {
-            Ok(name) => name,
-            Err(CheckError::EmptyKey) => return Verdict::Invalid(CheckError::EmptyIdempotencyKey),
+        let place = match shared.remembered.place(&idempotency_key, &charges.iter().map(asked)) {
+            Ok(place) => place,
             Err(error) => return Verdict::Invalid(error),
         };
-        // Locked while the check is decided, so that of two retries at the same time one is charged.
-        let place = shared.remembered.verdicts.place(name);
         let now = shared.clock.now();
         if let Some(verdict) = place.get(now) {
             return *verdict;

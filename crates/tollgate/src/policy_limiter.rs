@@ -6,6 +6,7 @@
 mod asked;
 mod decision;
 mod error;
+mod from_afar;
 mod in_force;
 mod refused;
 mod ruleset;

@@ -23,17 +23,17 @@ pub const RESERVATIONS_DEFAULT: usize = 100_000;
 /// It is only a name: dropping it settles nothing, and [`Limiter::reservation`] gives another.
 #[derive(Clone)]
 pub struct Reservation {
-    shared: Arc<Shared>,
-    id: ReservationId,
-    verdict: Option<Verdict>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: ReservationId,
+    pub(crate) verdict: Option<Verdict>,
 }
 
 /// What an open reservation has charged.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
-    charged: Charged,
+    pub(crate) charged: Charged,
     /// The estimate of each charge, in order.
-    estimates: Vec<Cost>,
+    pub(crate) estimates: Vec<Cost>,
 }
 
 impl Reservation {

@@ -11,6 +11,7 @@ use crate::clock::Clock;
 use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::LimitId;
+use crate::memory::explicit::lazy::LazyStore;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
 use crate::once::Remembered;
@@ -30,6 +31,8 @@ pub const LIMITS_MAX: usize = LimitId::COUNT_MAX;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Store<Meters>,
+    /// The buckets whose limits come with the call.
+    pub(crate) explicit: LazyStore,
     pub(crate) clock: Clock,
     pub(crate) seed: Seed,
     pub(crate) keys_max: usize,

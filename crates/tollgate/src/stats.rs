@@ -1,6 +1,7 @@
 //! What the table has been through.
 
 use crate::memory::counters::Event;
+use crate::memory::explicit::lazy::LazyStore;
 use crate::shared::Shared;
 
 /// Counts since the limiter was made. Each is exact; together they are not one instant.
@@ -31,6 +32,37 @@ pub struct Stats {
     pub idempotency_keys: usize,
     /// Charges that the sliding logs remember.
     pub log_entries: usize,
+    /// The same of the table for limits that come with the call.
+    pub explicit: ExplicitStats,
+}
+
+/// What the table of [explicit buckets](crate::Explicit) has been through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ExplicitStats {
+    /// How many keys the table is for, once it is made.
+    pub keys_max: usize,
+    /// Slots that hold a bucket, full ones that nobody has reclaimed yet included.
+    pub slots_taken: u64,
+    /// Full buckets that were forgotten to make room, at no loss.
+    pub reclaimed: u64,
+    /// Buckets that were not full and had to make room for a newcomer.
+    pub evicted: u64,
+    /// New clients denied for want of room.
+    pub denied_new: u64,
+}
+
+impl ExplicitStats {
+    fn of(lazy: &LazyStore) -> ExplicitStats {
+        let sum = |event| lazy.get().map_or(0, |store| store.counters.sum(event));
+        ExplicitStats {
+            keys_max: lazy.keys_max,
+            slots_taken: sum(Event::TookFree),
+            reclaimed: sum(Event::TookFull),
+            evicted: sum(Event::Evicted),
+            denied_new: sum(Event::DeniedNew),
+        }
+    }
 }
 
 impl Stats {
@@ -38,6 +70,7 @@ impl Stats {
         let counters = &shared.store.counters;
         Stats {
             keys_max: shared.keys_max,
+            explicit: ExplicitStats::of(&shared.explicit),
             retries_unguarded: counters.sum(Event::RetryUnguarded),
             reservations_open: shared.reservations.len(),
             idempotency_keys: shared.remembered.len(),

@@ -16,6 +16,11 @@ pub(super) fn render(answering: &Answering<'_>) -> Option<(&'static str, String)
     })
 }
 
+/// As RFC 9457 has it; `None` if it was admitted.
+pub(super) fn problem_of(answering: &Answering<'_>) -> Option<String> {
+    answering.reason().map(|reason| problem(answering, reason))
+}
+
 fn problem(answering: &Answering<'_>, reason: &str) -> String {
     let outcome = &answering.outcome;
     let (kind, title) = problem_type(outcome);

@@ -19,8 +19,8 @@ use crate::{Charge, Limiter};
 
 /// The policy that was in force when it was asked for. Not to be kept: the next request may be under another one.
 pub struct InForce<'l> {
-    limiter: &'l PolicyLimiter,
-    ruleset: Loaded<Arc<Ruleset>>,
+    pub(super) limiter: &'l PolicyLimiter,
+    pub(super) ruleset: Loaded<Arc<Ruleset>>,
 }
 
 impl<'l> InForce<'l> {
@@ -68,7 +68,12 @@ impl<'l> InForce<'l> {
 impl Decision {
     /// Gathers what the enforced rules want of a request. What shadow rules want is handed to `watch`.
     #[inline]
-    fn gather(&mut self, limiter: &PolicyLimiter, facts: &Facts<'_>, mut watch: impl FnMut(usize, Charge)) {
+    pub(super) fn gather(
+        &mut self,
+        limiter: &PolicyLimiter,
+        facts: &Facts<'_>,
+        mut watch: impl FnMut(usize, Charge),
+    ) {
         let Decision { ruleset, asked, refused, .. } = self;
         let ruling = ruleset.book.rule_on(facts, limiter.unix_s(ruleset), |hit| {
             let Some(charge) = ruleset.charge(&hit) else { return };
@@ -102,13 +107,19 @@ impl Decision {
         } else {
             self.verdict = Some(limiter.check_all(charges));
         }
+        self.note_denied();
+    }
+
+    /// Counts the denial for every rule that denied.
+    #[inline]
+    pub(super) fn note_denied(&self) {
         let denied = self.denied().iter().filter_map(|at| self.asked.rules().get(at));
         denied.for_each(|rule| self.ruleset.note_denied(*rule));
     }
 
     /// Asks rules that only watch, each on its own.
     #[cold]
-    fn watch(&mut self, limiter: &Limiter, watched: &[(usize, Charge)]) {
+    pub(super) fn watch(&mut self, limiter: &Limiter, watched: &[(usize, Charge)]) {
         let is_charged = self.is_admitted();
         for (rule, charge) in watched.iter().copied() {
             let is_admitted = if !is_charged {

@@ -1,0 +1,45 @@
+//! `tollgate serve`: the doors open, until the program is told to end.
+
+mod flags;
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use clap::Args;
+use tollgate_server::{Resolved, begin_logs, resolve, serve};
+
+use crate::page::Page;
+use crate::problem::Problem;
+pub(crate) use flags::SettingFlags;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Flags beat the environment (TOLLGATE_HTTP, …), which beats the file of --config, which beats the defaults; `tollgate config` shows \
+what counts and why. An address is host:port, with port 0 for any free one, unix:PATH or off. SIGHUP reads the policy again; SIGTERM \
+and SIGINT end the program when open requests are done. RUST_LOG says what is logged. Exit codes: 0 ended as told; 1 a bad policy, \
+setting or a taken address; 2 wrong usage.")]
+pub(crate) struct ServeFlags {
+    #[command(flatten)]
+    settings: SettingFlags,
+}
+
+/// Serves until the program is told to end. There is nothing to show then.
+pub(crate) fn page(flags: &ServeFlags) -> Result<Page, Problem> {
+    let resolved = resolved(&flags.settings)?;
+    let settings = resolved.settings()?;
+    for warning in &resolved.warnings {
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
+    begin_logs(settings.log);
+    serve(&settings).map_err(Problem::Serve)?;
+    Ok(Page::good(String::new()))
+}
+
+/// What flags, environment and file say together.
+pub(crate) fn resolved(flags: &SettingFlags) -> Result<Resolved, Problem> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let environment: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
+    Ok(resolve(&flags.typed(), &environment)?)
+}

@@ -1,0 +1,84 @@
+//! The flags of everything that serves. What they mean, and whether it can be, is the server's to say.
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct SettingFlags {
+    /// The file of settings, in YAML or JSON
+    #[arg(long, value_name = "FILE")]
+    config: Option<String>,
+    /// The policy; without one, 5 per second and 10 at once for each client address
+    #[arg(long, value_name = "FILE")]
+    policy: Option<String>,
+    /// Where buckets are kept: memory
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Where rules and violations are recorded: off
+    #[arg(long, value_name = "RECORDS", hide = true)]
+    records: Option<String>,
+    #[arg(long, value_name = "DIR", hide = true)]
+    state_dir: Option<String>,
+    #[arg(long, value_name = "FILE", hide = true)]
+    snapshot: Option<String>,
+    #[arg(long, value_name = "FILE", hide = true)]
+    decision_log: Option<String>,
+    /// How many clients may be less than full at a time, in each table [default: 100000]
+    #[arg(long, value_name = "N")]
+    max_keys: Option<String>,
+    /// JSON and forward-auth [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
+    #[arg(long, value_name = "ADDRESS", hide = true)]
+    grpc: Option<String>,
+    /// The Redis protocol [default: 127.0.0.1:6380]
+    #[arg(long, value_name = "ADDRESS")]
+    resp: Option<String>,
+    /// Health and metrics [default: 127.0.0.1:8082]
+    #[arg(long, value_name = "ADDRESS")]
+    admin: Option<String>,
+    /// Health and metrics on a door of their own [default: off]
+    #[arg(long, value_name = "ADDRESS")]
+    metrics: Option<String>,
+    /// The file that holds the password of the Redis protocol
+    #[arg(long, value_name = "FILE")]
+    resp_password_file: Option<String>,
+    /// Connections of each door; further ones are turned away [default: 10000]
+    #[arg(long, value_name = "N")]
+    max_connections: Option<String>,
+    /// How long an HTTP connection may say nothing, and how long a request may take to arrive [default: 60s]
+    #[arg(long, value_name = "SPAN")]
+    idle_timeout: Option<String>,
+    /// How long open requests may take when the program is to end [default: 10s]
+    #[arg(long, value_name = "SPAN")]
+    grace: Option<String>,
+    /// How logs look: text or json [default: text]
+    #[arg(long, value_name = "FORM")]
+    log: Option<String>,
+}
+
+impl SettingFlags {
+    /// What was typed, by the names of settings.
+    pub(crate) fn typed(&self) -> Vec<(&'static str, String)> {
+        let all = [
+            ("config", &self.config),
+            ("policy", &self.policy),
+            ("store", &self.store),
+            ("records", &self.records),
+            ("state_dir", &self.state_dir),
+            ("snapshot", &self.snapshot),
+            ("decision_log", &self.decision_log),
+            ("max_keys", &self.max_keys),
+            ("http", &self.http),
+            ("grpc", &self.grpc),
+            ("resp", &self.resp),
+            ("admin", &self.admin),
+            ("metrics", &self.metrics),
+            ("resp_password_file", &self.resp_password_file),
+            ("max_connections", &self.max_connections),
+            ("idle_timeout", &self.idle_timeout),
+            ("grace", &self.grace),
+            ("log", &self.log),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect()
+    }
+}

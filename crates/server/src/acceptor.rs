@@ -1,0 +1,108 @@
+//! Accepts the connections of one door, as many at a time as it may have; sheds the others, and counts them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+
+use crate::door::Door;
+use crate::gatehouse::Gatehouse;
+use crate::listener::{Listener, Stream};
+use crate::{http, resp_door};
+
+/// How long to wait when the machine has no more connections to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a client of the HTTP doors is told that is turned away.
+const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
+    Retry-After: 1\r\nContent-Length: 188\r\nConnection: close\r\n\r\n\
+    {\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
+    \"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"the door has as many connections as it may have\"}\n";
+/// The same of the Redis protocol, in the words of Redis.
+const SHED_RESP: &[u8] = b"-ERR max number of clients reached\r\n";
+
+/// Serves one door until it is told to stop, then until its last connection is done.
+pub(crate) async fn run(
+    gatehouse: Arc<Gatehouse>,
+    door: Door,
+    listener: Listener,
+    mut stop: watch::Receiver<bool>,
+) {
+    let most = gatehouse.max_connections;
+    let places = Arc::new(Semaphore::new(most));
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.wait_for(|stop| *stop) => break,
+        };
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::warn!(%door, %error, "cannot accept connections; trying again");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        gatehouse.engine.metrics.note_connection(door);
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            gatehouse.engine.metrics.note_shed(door);
+            shed(door, stream);
+            continue;
+        };
+        let (gatehouse, stop) = (Arc::clone(&gatehouse), stop.clone());
+        tokio::spawn(async move {
+            match stream {
+                Stream::Tcp(stream, peer) => serve(&gatehouse, door, stream, Some(peer), stop).await,
+                Stream::Unix(stream) => serve(&gatehouse, door, stream, None, stop).await,
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    // All places are free once all connections are done.
+    let _ = places.acquire_many(u32::try_from(most).unwrap_or(u32::MAX)).await;
+}
+
+async fn serve<S>(
+    gatehouse: &Arc<Gatehouse>,
+    door: Door,
+    stream: S,
+    peer: Option<std::net::IpAddr>,
+    stop: watch::Receiver<bool>,
+) where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    if door.speaks_http() {
+        http::serve(gatehouse, door, stream, peer, stop).await;
+    } else {
+        resp_door::serve(gatehouse, stream, stop).await;
+    }
+}
+
+/// Says why and closes, without waiting for anybody.
+fn shed(door: Door, stream: Stream) {
+    let words = if door.speaks_http() { SHED_HTTP } else { SHED_RESP };
+    // Whoever cannot be told is turned away in silence.
+    match stream {
+        Stream::Tcp(stream, _) => _ = say(&stream, words),
+        Stream::Unix(stream) => _ = stream.try_write(words),
+    }
+}
+
+fn say(stream: &TcpStream, words: &[u8]) -> std::io::Result<usize> {
+    stream.try_write(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SHED_HTTP;
+
+    #[test]
+    fn the_length_of_the_shed_answer_is_true() {
+        let text = String::from_utf8_lossy(SHED_HTTP);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{}", body.len());
+        assert!(body.parse::<serde_json::Value>().is_ok(), "{body}");
+    }
+}

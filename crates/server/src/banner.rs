@@ -1,0 +1,67 @@
+//! What is said at the start: the doors, the policy, and what to try.
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use crate::door::Door;
+use crate::engine::Engine;
+use crate::policy_source::{EMBEDDED_POLICY, PolicySource};
+use crate::settings::Settings;
+
+/// Says on stderr what is served. If even that fails there is nobody to tell.
+pub(crate) fn print(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
+    let _ = io::stderr().write_all(text(engine, settings, doors).as_bytes());
+}
+
+fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> String {
+    let mut text = format!("tollgate {} is ready\n", env!("CARGO_PKG_VERSION"));
+    for (door, address) in doors {
+        let (address, about) = (as_url(*door, address), about(*door));
+        let _ = writeln!(text, "  {:<8}{address:<30} {about}", door.name());
+    }
+    let loaded = engine.loaded();
+    let rules = engine.limiter.policy().rules.len();
+    let _ = match engine.source() {
+        PolicySource::Embedded => writeln!(
+            text,
+            "  policy  embedded: 5 per second and 10 at once for each client address; another with --policy FILE\n          {EMBEDDED_POLICY}"
+        ),
+        PolicySource::File(path) => writeln!(
+            text,
+            "  policy  {}: {rules} {} ({}); it is read again when it changes, and on SIGHUP",
+            path.display(),
+            if rules == 1 { "rule" } else { "rules" },
+            loaded.hash
+        ),
+    };
+    let _ = writeln!(
+        text,
+        "  store   memory, {} keys; limits hold per instance: two instances admit twice as much",
+        settings.max_keys
+    );
+    let http = doors.iter().find(|(door, _)| *door == Door::Http);
+    if let Some((_, address)) = http {
+        let target = match address.strip_prefix("unix:") {
+            Some(path) => format!("--unix-socket {path} http://localhost/v1/check"),
+            None => format!("http://{address}/v1/check"),
+        };
+        let _ = writeln!(text, "Try: curl -i -d '{{\"ip\": \"192.0.2.7\"}}' {target}");
+    }
+    text
+}
+
+fn as_url(door: Door, address: &str) -> String {
+    if door.speaks_http() && !address.starts_with("unix:") {
+        format!("http://{address}")
+    } else {
+        address.to_owned()
+    }
+}
+
+const fn about(door: Door) -> &'static str {
+    match door {
+        Door::Http => "JSON, forward-auth, /livez, /readyz, /openapi.json",
+        Door::Resp => "Redis protocol: CL.THROTTLE",
+        Door::Admin | Door::Metrics => "/metrics, /livez, /readyz",
+    }
+}

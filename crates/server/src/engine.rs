@@ -1,0 +1,114 @@
+//! What every door asks: the limiter, the policy in force, and what is counted.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use tollgate::{Limiter, PolicyLimiter};
+
+use crate::metrics::Metrics;
+use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
+
+/// The limiter behind the doors.
+pub(crate) struct Engine {
+    pub(crate) limiter: PolicyLimiter,
+    pub(crate) metrics: Metrics,
+    source: PolicySource,
+    in_force: ArcSwap<Loaded>,
+    /// Held by whoever reloads the policy.
+    reloading: Mutex<()>,
+    is_stopping: AtomicBool,
+}
+
+/// The text in force.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) text: PolicyText,
+    /// From 1, one more with every policy that came into force.
+    pub(crate) version: u64,
+    pub(crate) hash: String,
+    /// Whether a later text was refused.
+    pub(crate) is_outdated: bool,
+}
+
+/// What became of a reload.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Reload {
+    /// Another policy is in force.
+    Swapped,
+    /// The text is the one in force.
+    Unchanged,
+}
+
+impl Engine {
+    /// An engine with the policy of `source` in force.
+    pub(crate) fn new(source: PolicySource, keys_max: usize) -> Result<Engine, PolicyFault> {
+        let text = source.read()?;
+        let policy = text.parse()?;
+        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        let limiter = limiter.build_with_policy(policy).map_err(PolicyFault::Unenforceable)?;
+        let metrics = Metrics::new();
+        metrics.follow_policy(&limiter.policy());
+        let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
+        Ok(Engine {
+            limiter,
+            metrics,
+            source,
+            in_force: ArcSwap::from_pointee(loaded),
+            reloading: Mutex::new(()),
+            is_stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// Reads the policy again and puts it in force, if it is another one and sound. Balances carry over.
+    pub(crate) fn reload(&self) -> Result<Reload, PolicyFault> {
+        let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.reload_alone();
+        let before = self.in_force.load();
+        let is_outdated = result.is_err();
+        if before.is_outdated != is_outdated {
+            let Loaded { text, version, hash, .. } = &**before;
+            let (text, version, hash) = (text.clone(), *version, hash.clone());
+            self.in_force.store(std::sync::Arc::new(Loaded { text, version, hash, is_outdated }));
+        }
+        match &result {
+            Ok(Reload::Swapped) => self.metrics.note_reload(true),
+            Err(_) => self.metrics.note_reload(false),
+            Ok(Reload::Unchanged) => {}
+        }
+        result
+    }
+
+    fn reload_alone(&self) -> Result<Reload, PolicyFault> {
+        let text = self.source.read()?;
+        let before = self.in_force.load();
+        if before.text == text {
+            return Ok(Reload::Unchanged);
+        }
+        self.limiter.swap(text.parse()?).map_err(PolicyFault::Unenforceable)?;
+        self.metrics.follow_policy(&self.limiter.policy());
+        let loaded = Loaded { hash: text.hash(), text, version: before.version + 1, is_outdated: false };
+        self.in_force.store(std::sync::Arc::new(loaded));
+        Ok(Reload::Swapped)
+    }
+
+    /// The text in force.
+    pub(crate) fn loaded(&self) -> std::sync::Arc<Loaded> {
+        self.in_force.load_full()
+    }
+
+    /// Where the policy is.
+    pub(crate) fn source(&self) -> &PolicySource {
+        &self.source
+    }
+
+    /// Whether the program is about to end: nobody should send it anything new.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_stopping(&self) {
+        self.is_stopping.store(true, Ordering::Relaxed);
+    }
+}

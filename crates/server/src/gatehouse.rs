@@ -1,0 +1,143 @@
+//! The gatehouse: opens the doors, keeps the policy fresh, and closes the doors one after the other.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::address::Address;
+use crate::banner;
+use crate::door::Door;
+use crate::engine::Engine;
+use crate::listener::{BindError, Listener};
+use crate::policy_source::{PolicyFault, PolicySource};
+use crate::settings::Settings;
+use crate::{acceptor, reload, resp, stopping};
+
+/// What all connections share.
+pub(crate) struct Gatehouse {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) resp: Arc<resp::Settings>,
+    pub(crate) max_connections: usize,
+    pub(crate) idle_timeout: Duration,
+    ids: AtomicU64,
+}
+
+/// Why the gatehouse did not open.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// There is no policy to enforce.
+    Policy(PolicyFault),
+    /// A door cannot be opened.
+    Bind(BindError),
+    /// Every door is off.
+    NoDoors,
+    /// The machine has no threads, or no signals, to give.
+    Machine(io::Error),
+}
+
+impl Gatehouse {
+    /// A number for a connection.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// Serves until the program is told to end (SIGTERM, SIGINT), and returns when open requests are done or the grace time is
+/// over. Says on stderr what it serves.
+pub fn serve(settings: &Settings) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(ServeError::Machine)?;
+    let result = runtime.block_on(run(settings));
+    // What is still open has had its time.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(settings: &Settings) -> Result<(), ServeError> {
+    let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
+    let engine = Arc::new(Engine::new(source, settings.max_keys).map_err(ServeError::Policy)?);
+    let doors = open(settings).await?;
+    let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
+    let _following = reload::follow(&engine).map_err(ServeError::Machine)?;
+    let addresses: Vec<(Door, String)> =
+        doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
+    banner::print(&engine, settings, &addresses);
+    let resp_settings =
+        resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
+    let gatehouse = Arc::new(Gatehouse {
+        engine: Arc::clone(&engine),
+        resp: Arc::new(resp_settings),
+        max_connections: settings.max_connections,
+        idle_timeout: settings.idle_timeout,
+        ids: AtomicU64::new(1),
+    });
+    let (stop_doors, doors_stop) = watch::channel(false);
+    let (stop_health, health_stops) = watch::channel(false);
+    let (mut open_doors, mut health) = (JoinSet::new(), JoinSet::new());
+    for (door, listener, _) in doors {
+        let gatehouse = Arc::clone(&gatehouse);
+        match door {
+            Door::Http | Door::Resp => {
+                open_doors.spawn(acceptor::run(gatehouse, door, listener, doors_stop.clone()));
+            }
+            Door::Admin | Door::Metrics => {
+                health.spawn(acceptor::run(gatehouse, door, listener, health_stops.clone()));
+            }
+        }
+    }
+    signals.stop().await;
+    engine.note_stopping();
+    let _ = stop_doors.send(true);
+    tracing::info!(
+        grace_s = settings.grace.as_secs(),
+        "stopping: no new connections, open requests are finished"
+    );
+    let drained = async {
+        while open_doors.join_next().await.is_some() {}
+        // Whoever watches over us learns until the end that we are not ready.
+        let _ = stop_health.send(true);
+        while health.join_next().await.is_some() {}
+    };
+    tokio::select! {
+        () = drained => tracing::info!("stopped"),
+        () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
+        () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
+    }
+    Ok(())
+}
+
+/// Opens every door that is not off.
+async fn open(settings: &Settings) -> Result<Vec<(Door, Listener, String)>, ServeError> {
+    let mut doors = Vec::new();
+    for door in Door::ALL {
+        let address: &Address = match door {
+            Door::Http => &settings.http,
+            Door::Resp => &settings.resp,
+            Door::Admin => &settings.admin,
+            Door::Metrics => &settings.metrics,
+        };
+        if let Some((listener, address)) = Listener::bind(door, address).await.map_err(ServeError::Bind)? {
+            doors.push((door, listener, address));
+        }
+    }
+    if doors.is_empty() { Err(ServeError::NoDoors) } else { Ok(doors) }
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServeError::Policy(fault) => write!(f, "{fault}"),
+            ServeError::Bind(error) => write!(f, "{error}"),
+            ServeError::NoDoors => f.write_str("every door is off; open one, as in --http 127.0.0.1:8080"),
+            ServeError::Machine(error) => write!(f, "cannot start: {error}; free some resources"),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}

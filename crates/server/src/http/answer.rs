@@ -1,0 +1,117 @@
+//! What a check is told: status, fields and JSON.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
+use tollgate::{Answering, Span, Standing};
+
+use super::Reply;
+use super::fields::Fields;
+
+/// What a check is told.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) status: u16,
+    pub(super) fields: Fields,
+    /// An object.
+    pub(super) json: String,
+}
+
+/// How an answer is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As a response of its own, with header fields.
+    Alone,
+    /// In a list, without them.
+    InBatch,
+}
+
+impl Told {
+    /// What is to be told of a decided check. `standing` is the bucket that an admission tells of, where the answer does not
+    /// know it, and `delay` how long the admitted request is to wait.
+    pub(super) fn of(
+        answering: &Answering<'_>,
+        standing: Option<Standing<'_>>,
+        delay: Span,
+        form: Form,
+    ) -> Told {
+        let mut fields = Fields::default();
+        if form == Form::Alone {
+            answering.each_header(|name, value| fields.push(name, value));
+        }
+        let json = match answering.problem() {
+            Some(problem) => problem,
+            None => admitted(answering.standing().or(standing), delay, form),
+        };
+        Told { status: answering.status(), fields, json }
+    }
+
+    /// An answer that is no verdict.
+    pub(super) fn done(json: String) -> Told {
+        Told { status: 200, fields: Fields::default(), json }
+    }
+
+    /// Adds a member to the object. The value is JSON.
+    pub(super) fn with(mut self, name: &str, value: &str) -> Told {
+        if self.json.pop() == Some('}') {
+            for part in [",\"", name, "\":", value, "}"] {
+                self.json.push_str(part);
+            }
+        }
+        self
+    }
+
+    /// As a response; of status 200 whatever was decided, if that was asked for.
+    pub(super) fn reply(self, always_200: bool) -> Reply {
+        let is_admitted = self.status == 200;
+        let media = if is_admitted { "application/json" } else { "application/problem+json" };
+        let mut reply = text(media, self.json);
+        if !(is_admitted || always_200) {
+            *reply.status_mut() =
+                StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        self.fields.write_to(reply.headers_mut());
+        reply
+    }
+}
+
+/// `{"admitted": true, …}`; the figures are left out if no rule had a say.
+fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
+    let mut json = String::with_capacity(128);
+    let mut digits = itoa::Buffer::new();
+    json.push('{');
+    if form == Form::InBatch {
+        json.push_str("\"status\":200,");
+    }
+    json.push_str("\"admitted\":true");
+    let mut number = |name: &str, value: u64| {
+        for part in [",\"", name, "\":", digits.format(value)] {
+            json.push_str(part);
+        }
+    };
+    if let Some(standing) = standing {
+        number("limit", standing.quota());
+        number("remaining", standing.remaining());
+        if let Some(full_in) = standing.full_in() {
+            number("reset_after_ms", millis_up(full_in));
+        }
+    }
+    if delay != Span::ZERO {
+        number("delay_ms", millis_up(delay));
+    }
+    json.push_str(",\"mode\":\"exact\"}");
+    json
+}
+
+/// Whole milliseconds, rounded up.
+pub(super) const fn millis_up(span: Span) -> u64 {
+    span.as_nanos().div_ceil(1_000_000)
+}
+
+/// A response of status 200.
+pub(super) fn text(media: &'static str, text: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(Full::new(text.into()));
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    reply
+}

@@ -1,0 +1,46 @@
+//! Reads a request's body: bounded in length and in time.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+
+use super::problem::Problem;
+
+/// Longest body, in bytes.
+pub(super) const BODY_BYTES_MAX: usize = 64 * 1_024;
+/// Longest body of a batch, in bytes.
+pub(super) const BATCH_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// All of the body. A body in one piece is not copied.
+pub(super) async fn read(body: Incoming, bytes_max: usize, time_max: Duration) -> Result<Bytes, Problem> {
+    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if announced > bytes_max {
+        return Err(Problem::too_large(bytes_max));
+    }
+    match tokio::time::timeout(time_max, gather(body, bytes_max)).await {
+        Ok(gathered) => gathered,
+        Err(_) => Err(Problem::too_slow(time_max)),
+    }
+}
+
+async fn gather(mut body: Incoming, bytes_max: usize) -> Result<Bytes, Problem> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Problem::bad(format!("the body cannot be read: {error}")))?;
+        // Trailers say nothing to us.
+        let Ok(data) = frame.into_data() else { continue };
+        if first.len() + all.len() + data.len() > bytes_max {
+            return Err(Problem::too_large(bytes_max));
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+        } else {
+            all.extend_from_slice(&std::mem::take(&mut first));
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}

@@ -1,0 +1,153 @@
+//! A request's facts as JSON describes them, and what the policy decides of it.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy};
+use tollgate::{Decision, PolicyLimiter, Span, Standing, Verdict};
+
+use super::answer::{Form, Told};
+use super::check::IDEMPOTENCY_LIFETIME;
+use super::explicit::at_fault;
+use super::number;
+use super::problem::{Problem, shown};
+use super::wire::{RawCheck, Text};
+use crate::door::Door;
+use crate::engine::Engine;
+
+/// Longest path with its query, in bytes.
+const TARGET_BYTES_MAX: usize = 16 * 1_024;
+/// Longest host, user or plan, in bytes.
+const NAME_BYTES_MAX: usize = 4 * 1_024;
+
+/// Decides a described request.
+pub(super) fn decide(
+    engine: &Engine,
+    raw: &RawCheck<'_>,
+    is_peek: bool,
+    form: Form,
+) -> Result<Told, Problem> {
+    let limiter = &engine.limiter;
+    let begun = limiter.limiter().now();
+    let decision = with(limiter, raw, |facts| match &raw.idempotency_key {
+        _ if is_peek => limiter.peek(facts),
+        Some(once) => limiter.policy().check_once(facts, once.as_str(), IDEMPOTENCY_LIFETIME),
+        None => limiter.check(facts),
+    })?;
+    if let Some(Verdict::Invalid(error)) = decision.verdict() {
+        return Err(at_fault(error));
+    }
+    if !is_peek {
+        engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
+        engine.metrics.note_decision(Door::Http, &decision);
+    }
+    Ok(tell(limiter, &decision, form))
+}
+
+/// What is to be told of a decision.
+pub(super) fn tell(limiter: &PolicyLimiter, decision: &Decision, form: Form) -> Told {
+    let delay = match decision.verdict() {
+        Some(Verdict::Admit { delay, .. }) => delay,
+        _ => Span::ZERO,
+    };
+    limiter.answer(decision, |answering| {
+        // An answer without header fields does not know where the client stands.
+        let standing = answering.standing().or_else(|| Standing::tightest(limiter.standings(decision)));
+        Told::of(&answering, standing, delay, form)
+    })
+}
+
+/// Shows the facts to `ask`, if they make sense.
+pub(super) fn with<T>(
+    limiter: &PolicyLimiter,
+    raw: &RawCheck<'_>,
+    ask: impl FnOnce(&Facts<'_>) -> T,
+) -> Result<T, Problem> {
+    let method = method(raw.method.as_ref())?;
+    let mut target = Cow::Borrowed(text("path", raw.path.as_ref(), TARGET_BYTES_MAX)?.unwrap_or("/"));
+    if !target.starts_with('/') && &*target != "*" {
+        let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(&target));
+        return Err(Problem::field("path", detail));
+    }
+    let with_cost;
+    let mut headers = raw.headers.as_ref().map(|headers| &headers.0);
+    if let Some(cost) = raw.cost {
+        number::cost(Some(cost))?;
+        with_cost = name_cost(&limiter.policy(), cost, headers, &mut target)?;
+        headers = Some(&with_cost);
+    }
+    let facts = Facts {
+        host: text("host", raw.host.as_ref(), NAME_BYTES_MAX)?.unwrap_or_default(),
+        address: address(raw.ip.as_ref())?,
+        headers: headers.map_or(&NoHeaders as &dyn Headers, |headers| headers),
+        user: text("user", raw.user.as_ref(), NAME_BYTES_MAX)?,
+        plan: text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?,
+        ..Facts::new(&method, &target)
+    };
+    Ok(ask(&facts))
+}
+
+fn text<'b>(field: &str, text: Option<&'b Text<'_>>, bytes_max: usize) -> Result<Option<&'b str>, Problem> {
+    match text.map(Text::as_str) {
+        Some(text) if text.len() > bytes_max => {
+            let detail = format!("`{field}` has {} bytes; use at most {bytes_max}", text.len());
+            Err(Problem::field(field, detail))
+        }
+        text => Ok(text),
+    }
+}
+
+fn method<'b>(typed: Option<&'b Text<'_>>) -> Result<Cow<'b, str>, Problem> {
+    match typed.map(Text::as_str) {
+        None => Ok(Cow::Borrowed("GET")),
+        Some(usual @ ("GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS")) => {
+            Ok(Cow::Borrowed(usual))
+        }
+        Some(typed) => DescribedRequest::method_named(typed)
+            .map(Cow::Owned)
+            .map_err(|error| Problem::field("method", format!("`method` is '{}'; {error}", shown(typed)))),
+    }
+}
+
+fn address(typed: Option<&Text<'_>>) -> Result<Option<IpAddr>, Problem> {
+    let Some(typed) = typed.map(Text::as_str) else { return Ok(None) };
+    typed.parse().map(Some).map_err(|_| {
+        let detail = format!("`ip` is '{}'; use an address, as in 192.0.2.7 or 2001:db8::7", shown(typed));
+        Problem::field("ip", detail)
+    })
+}
+
+/// Puts the cost wherever a rule looks for one: into the target, and into the header fields that it returns. Where no rule does, it would change nothing, which nobody means.
+fn name_cost(
+    policy: &Policy,
+    cost: f64,
+    headers: Option<&Vec<(String, String)>>,
+    target: &mut Cow<'_, str>,
+) -> Result<Vec<(String, String)>, Problem> {
+    let (mut fields, mut queries): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
+    for rule in &policy.rules {
+        match &rule.cost.source {
+            CostSource::Header(name) if !fields.contains(&&**name) => fields.push(name),
+            CostSource::Query(name) if !queries.contains(&&**name) => queries.push(name),
+            _ => {}
+        }
+    }
+    #[expect(clippy::float_cmp, reason = "1 is exact, and what every rule charges anyway")]
+    if fields.is_empty() && queries.is_empty() && cost != 1.0 {
+        let detail = format!(
+            "`cost` is {cost}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"
+        );
+        return Err(Problem::field("cost", detail));
+    }
+    let mut headers = headers.cloned().unwrap_or_default();
+    for name in fields {
+        headers.retain(|(field, _)| !field.eq_ignore_ascii_case(name));
+        headers.push((name.to_owned(), cost.to_string()));
+    }
+    for name in queries {
+        let mark = if target.contains('?') { '&' } else { '?' };
+        let _ = write!(target.to_mut(), "{mark}{name}={cost}");
+    }
+    Ok(headers)
+}

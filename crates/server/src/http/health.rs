@@ -1,0 +1,54 @@
+//! `/livez` and `/readyz`.
+
+use http::StatusCode;
+use serde::Serialize;
+
+use super::{Reply, answer};
+use crate::engine::Engine;
+
+#[derive(Serialize)]
+struct Readiness<'e> {
+    ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'static str>,
+    store: &'static str,
+    policy: InForce<'e>,
+}
+
+#[derive(Serialize)]
+struct InForce<'e> {
+    name: &'e str,
+    version: u64,
+    hash: &'e str,
+    /// A later text was refused.
+    outdated: bool,
+}
+
+/// The program runs.
+pub(super) fn livez() -> Reply {
+    answer::text("text/plain; charset=utf-8", "ok\n")
+}
+
+/// Whether the program should be sent anything, and by which policy it decides.
+pub(super) fn readyz(engine: &Engine) -> Reply {
+    let loaded = engine.loaded();
+    let policy = engine.limiter.policy();
+    let is_stopping = engine.is_stopping();
+    let readiness = Readiness {
+        ready: !is_stopping,
+        why: is_stopping.then_some("stopping"),
+        store: "memory",
+        policy: InForce {
+            name: &policy.name,
+            version: loaded.version,
+            hash: &loaded.hash,
+            outdated: loaded.is_outdated,
+        },
+    };
+    // Texts and numbers: nothing in it can fail to be written.
+    let mut reply = answer::text("application/json", serde_json::to_string(&readiness).unwrap_or_default());
+    if is_stopping {
+        *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    reply
+}

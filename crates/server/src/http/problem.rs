@@ -1,0 +1,126 @@
+//! What is wrong with a request to the API, as a problem document (RFC 9457) that names the field and the cure.
+
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+use serde::Serialize;
+
+use super::{Reply, answer};
+
+/// Longest value of a request that is shown in an answer, in characters.
+const SHOWN_CHARS_MAX: usize = 64;
+
+/// A request that is answered by an error.
+#[derive(Debug)]
+pub(super) struct Problem {
+    pub(super) status: StatusCode,
+    /// What is at fault, if it is one field.
+    field: Option<String>,
+    detail: String,
+    /// One more field, in lower case.
+    header: Option<(&'static str, &'static str)>,
+}
+
+#[derive(Serialize)]
+struct Document<'p> {
+    r#type: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: &'p str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<&'p str>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, detail: String) -> Problem {
+        Problem { status, field: None, detail, header: None }
+    }
+
+    /// 400: the whole is no use.
+    pub(super) fn bad(detail: String) -> Problem {
+        Problem::new(StatusCode::BAD_REQUEST, detail)
+    }
+
+    /// 400: one field is at fault.
+    pub(super) fn field(field: impl Into<String>, detail: String) -> Problem {
+        Problem { field: Some(field.into()), ..Problem::bad(detail) }
+    }
+
+    /// 404: nothing is there.
+    pub(super) fn not_found() -> Problem {
+        let detail = "there is nothing at this path; /openapi.json lists what there is".to_owned();
+        Problem::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    /// 404: there is nothing of this name.
+    pub(super) fn unknown(field: &str, detail: String) -> Problem {
+        Problem { field: Some(field.to_owned()), ..Problem::new(StatusCode::NOT_FOUND, detail) }
+    }
+
+    /// 405: the path is for other methods.
+    pub(super) fn method(allowed: &'static str) -> Problem {
+        let detail = format!("this path takes {allowed}; use that method");
+        let header = Some(("allow", allowed));
+        Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// 408: the body did not come in time.
+    pub(super) fn too_slow(limit: Duration) -> Problem {
+        let detail = format!("the body took longer than {} ms; send it at once", limit.as_millis());
+        let header = Some(("connection", "close"));
+        Problem { header, ..Problem::new(StatusCode::REQUEST_TIMEOUT, detail) }
+    }
+
+    /// 413: the body is longer than it may be.
+    pub(super) fn too_large(bytes_max: usize) -> Problem {
+        let detail = format!("the body is longer than {bytes_max} bytes; send less at a time");
+        let header = Some(("connection", "close"));
+        Problem { header, ..Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail) }
+    }
+
+    /// 503: not now.
+    pub(super) fn unavailable(detail: impl Into<String>) -> Problem {
+        let header = Some(("retry-after", "1"));
+        Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail.into()) }
+    }
+
+    /// The document.
+    pub(super) fn json(&self) -> String {
+        let document = Document {
+            r#type: "about:blank",
+            title: self.status.canonical_reason().unwrap_or_default(),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            field: self.field.as_deref(),
+        };
+        // Texts and a number: nothing in it can fail to be written.
+        serde_json::to_string(&document).unwrap_or_default()
+    }
+
+    pub(super) fn reply(self) -> Reply {
+        let mut reply = answer::text("application/problem+json", self.json());
+        *reply.status_mut() = self.status;
+        if let Some((name, value)) = self.header {
+            reply.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        reply
+    }
+
+    /// The same in a list: `place` is where it was found, as in `buckets[3]`.
+    pub(super) fn within(mut self, place: &str) -> Problem {
+        self.field = Some(match self.field {
+            Some(field) => format!("{place}.{field}"),
+            None => place.to_owned(),
+        });
+        self.detail = format!("{place}: {}", self.detail);
+        self
+    }
+}
+
+/// A value of a request as it is shown in an answer: cut off if it is long.
+pub(super) fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

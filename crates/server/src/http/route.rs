@@ -1,0 +1,90 @@
+//! Which path is answered by whom.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Request};
+use hyper::body::Incoming;
+
+use super::body::{self, BATCH_BYTES_MAX, BODY_BYTES_MAX};
+use super::problem::Problem;
+use super::{Reply, answer, batch, check, forward_auth, health, openapi, reserve, settle};
+use crate::door::Door;
+use crate::engine::Engine;
+use crate::gatehouse::Gatehouse;
+use crate::metrics;
+
+/// What may be asked about a request.
+type Question = fn(&Engine, &[u8]) -> Result<answer::Told, Problem>;
+
+/// Answers a request to the HTTP door.
+pub(super) async fn answer(
+    gatehouse: &Arc<Gatehouse>,
+    peer: Option<IpAddr>,
+    request: Request<Incoming>,
+) -> Reply {
+    let path = request.uri().path();
+    let (question, most): (Question, usize) = match path {
+        "/v1/check" => (check::check, BODY_BYTES_MAX),
+        "/v1/check/batch" => (batch::check, BATCH_BYTES_MAX),
+        "/v1/peek" => (check::peek, BODY_BYTES_MAX),
+        "/v1/refund" => (settle::refund, BODY_BYTES_MAX),
+        "/v1/reserve" => (reserve::reserve, BODY_BYTES_MAX),
+        "/v1/commit" => (settle::commit, BODY_BYTES_MAX),
+        "/v1/cancel" => (settle::cancel, BODY_BYTES_MAX),
+        _ => {
+            if let Some(rest) = path.strip_prefix("/v1/forward-auth/") {
+                return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
+            }
+            return answer_about_us(gatehouse, Door::Http, &request);
+        }
+    };
+    if request.method() != Method::POST {
+        return Problem::method("POST").reply();
+    }
+    let always_200 = match answers_200(request.uri().query()) {
+        Ok(always_200) => always_200,
+        Err(problem) => return problem.reply(),
+    };
+    let read = body::read(request.into_body(), most, gatehouse.idle_timeout).await;
+    let told = read.and_then(|body: Bytes| question(&gatehouse.engine, &body));
+    match told {
+        Ok(told) => told.reply(always_200),
+        Err(problem) => problem.reply(),
+    }
+}
+
+/// Answers what every HTTP door answers: health, and by the door metrics or the API's description.
+pub(super) fn answer_about_us(gatehouse: &Gatehouse, door: Door, request: &Request<Incoming>) -> Reply {
+    let engine = &gatehouse.engine;
+    let is_look = [Method::GET, Method::HEAD].contains(request.method());
+    match request.uri().path() {
+        "/metrics" if door == Door::Http => Problem::not_found().reply(),
+        "/openapi.json" if door != Door::Http => Problem::not_found().reply(),
+        "/livez" | "/readyz" | "/metrics" | "/openapi.json" if !is_look => {
+            Problem::method("GET, HEAD").reply()
+        }
+        "/livez" => health::livez(),
+        "/readyz" => health::readyz(engine),
+        "/openapi.json" => openapi::reply(),
+        "/metrics" => match metrics::page(engine) {
+            Ok(page) => answer::text("application/openmetrics-text; version=1.0.0; charset=utf-8", page),
+            Err(_) => Problem::unavailable("the metrics cannot be written").reply(),
+        },
+        _ => Problem::not_found().reply(),
+    }
+}
+
+/// Whether `?status=200` is asked for.
+fn answers_200(query: Option<&str>) -> Result<bool, Problem> {
+    let values = query.unwrap_or_default().split('&').filter_map(|pair| pair.strip_prefix("status="));
+    let mut always = false;
+    for value in values {
+        if value != "200" {
+            return Err(Problem::field("status", format!("`status` is '{value}'; use 200, or leave it out")));
+        }
+        always = true;
+    }
+    Ok(always)
+}

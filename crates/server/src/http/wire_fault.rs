@@ -1,0 +1,133 @@
+//! What is wrong with a body that is not what it should be: the field, what was found, and the cure.
+//!
+//! Only looked at when a body was refused; a good one is read once.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::problem::{Problem, shown};
+use super::wire::Object;
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Number,
+    Whole,
+    Boolean,
+    Fields,
+    Objects,
+    Numbers,
+}
+
+/// Every field of every body.
+const FIELDS: [(&str, Kind); 18] = [
+    ("key", Kind::Text),
+    ("rate", Kind::Number),
+    ("burst", Kind::Number),
+    ("cost", Kind::Number),
+    ("buckets", Kind::Objects),
+    ("method", Kind::Text),
+    ("path", Kind::Text),
+    ("host", Kind::Text),
+    ("ip", Kind::Text),
+    ("headers", Kind::Fields),
+    ("user", Kind::Text),
+    ("plan", Kind::Text),
+    ("peek", Kind::Boolean),
+    ("idempotency_key", Kind::Text),
+    ("timeout_ms", Kind::Whole),
+    ("checks", Kind::Objects),
+    ("reservation", Kind::Text),
+    ("costs", Kind::Numbers),
+];
+
+/// Reads a body, or says what is wrong with it.
+pub(super) fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, Problem> {
+    match serde_json::from_slice(body) {
+        Ok(Object(read)) => Ok(read),
+        Err(error) => Err(explain(body, &error)),
+    }
+}
+
+#[cold]
+fn explain(body: &[u8], error: &serde_json::Error) -> Problem {
+    let Ok(value) = serde_json::from_slice::<Value>(body) else {
+        let what = if body.is_empty() { "is empty".to_owned() } else { format!("is no JSON: {error}") };
+        return Problem::bad(format!("the body {what}; send a JSON object"));
+    };
+    if !value.is_object() {
+        return Problem::bad(format!("the body is {}; send a JSON object", found(&value)));
+    }
+    if let Some(problem) = misfit(&value, "") {
+        return problem;
+    }
+    // `unknown field `x`, expected one of …`, and what else names its field.
+    let said = error.to_string();
+    let field = said.split('`').nth(1).unwrap_or_default().to_owned();
+    let said = said.split(" at line ").next().unwrap_or_default().to_owned();
+    if field.is_empty() { Problem::bad(said) } else { Problem::field(field, said) }
+}
+
+/// The first field that holds something else than it should.
+fn misfit(value: &Value, place: &str) -> Option<Problem> {
+    let object = value.as_object()?;
+    for (name, value) in object {
+        let Some((_, kind)) = FIELDS.iter().find(|(field, _)| field == name) else { continue };
+        let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
+        if !fits(value, *kind) {
+            let detail = format!("`{place}` is {}; use {}", found(value), wanted(*kind));
+            return Some(Problem::field(place, detail));
+        }
+        let inner = value.as_array().into_iter().flatten().enumerate();
+        let inner = inner.filter(|_| *kind == Kind::Objects);
+        if let Some(problem) =
+            inner.into_iter().find_map(|(at, value)| misfit(value, &format!("{place}[{at}]")))
+        {
+            return Some(problem);
+        }
+    }
+    None
+}
+
+fn fits(value: &Value, kind: Kind) -> bool {
+    let all = |is_one: fn(&Value) -> bool| value.as_array().is_some_and(|values| values.iter().all(is_one));
+    value.is_null()
+        || match kind {
+            Kind::Text => value.is_string(),
+            Kind::Number => value.is_number(),
+            Kind::Whole => value.is_u64(),
+            Kind::Boolean => value.is_boolean(),
+            Kind::Fields => value.as_object().is_some_and(|fields| fields.values().all(is_field)),
+            Kind::Objects => all(Value::is_object),
+            Kind::Numbers => all(Value::is_number),
+        }
+}
+
+/// Whether it is the value of a header field, or several.
+fn is_field(value: &Value) -> bool {
+    value.is_string() || value.as_array().is_some_and(|values| values.iter().all(Value::is_string))
+}
+
+const fn wanted(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text, in quotes",
+        Kind::Number => "a number, without quotes",
+        Kind::Whole => "a whole number from 0",
+        Kind::Boolean => "true or false",
+        Kind::Fields => "an object of texts, or of lists of texts, as in {\"x-api-key\": \"abc\"}",
+        Kind::Objects => "a list of objects",
+        Kind::Numbers => "a list of numbers",
+    }
+}
+
+fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) => format!("the text '{}'", shown(text)),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}

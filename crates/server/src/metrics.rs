@@ -1,0 +1,118 @@
+//! What is counted, as Prometheus reads it (O1).
+//!
+//! Promises that no key, path or client is ever a label: the series are as many as rules × verdicts × doors, and those of rules
+//! that are no longer in force go away. A check costs a few additions.
+
+mod checks;
+mod gauges;
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use tollgate::policy::Policy;
+use tollgate::{Decision, Moment};
+
+use crate::door::Door;
+use crate::engine::Engine;
+pub(crate) use checks::{Became, Checks};
+
+/// Bounds of the durations, in seconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
+const DURATIONS_S: [f64; 11] = [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
+
+type Labels = [(&'static str, &'static str); 1];
+
+/// Every counter of the gatehouse.
+pub(crate) struct Metrics {
+    registry: Registry,
+    pub(crate) checks: Checks,
+    durations: Family<Labels, Histogram>,
+    reloads: Family<Labels, Counter>,
+    connections: Family<Labels, Counter>,
+    shed: Family<Labels, Counter>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("tollgate");
+        let checks = Checks::registered(&mut registry);
+        let durations = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new(DURATIONS_S));
+        registry.register(
+            "check_duration_seconds",
+            "Time from a question to its verdict, in the engine; a pipelined batch counts once",
+            durations.clone(),
+        );
+        let reloads = Family::<Labels, Counter>::default();
+        registry.register(
+            "policy_reloads",
+            "Policies that came into force, or were refused",
+            reloads.clone(),
+        );
+        let connections = Family::<Labels, Counter>::default();
+        registry.register("connections", "Connections that were accepted", connections.clone());
+        let shed = Family::<Labels, Counter>::default();
+        registry.register(
+            "connections_shed",
+            "Connections turned away because the door was full",
+            shed.clone(),
+        );
+        for result in ["ok", "refused"] {
+            let _ = reloads.get_or_create(&[("result", result)]);
+        }
+        for door in Door::ALL {
+            let _ = connections.get_or_create(&[("door", door.name())]);
+            let _ = shed.get_or_create(&[("door", door.name())]);
+        }
+        registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        Metrics { registry, checks, durations, reloads, connections, shed }
+    }
+
+    /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
+    pub(crate) fn follow_policy(&self, policy: &Policy) {
+        self.checks.follow_policy(policy);
+    }
+
+    /// Counts what a policy decided, for every rule that had a say.
+    pub(crate) fn note_decision(&self, door: Door, decision: &Decision) {
+        self.checks.note_decision(door, decision);
+    }
+
+    /// Notes how long the engine took for one question, or for a batch of them.
+    pub(crate) fn note_duration(&self, door: Door, from: Moment, to: Moment) {
+        #[expect(clippy::cast_precision_loss, reason = "durations are far below 2^53 ns")]
+        let seconds = to.since(from).as_nanos() as f64 / 1e9;
+        self.durations.get_or_create(&[("door", door.name())]).observe(seconds);
+    }
+
+    pub(crate) fn note_reload(&self, is_ok: bool) {
+        self.reloads.get_or_create(&[("result", if is_ok { "ok" } else { "refused" })]).inc();
+    }
+
+    pub(crate) fn note_connection(&self, door: Door) {
+        self.connections.get_or_create(&[("door", door.name())]).inc();
+    }
+
+    pub(crate) fn note_shed(&self, door: Door) {
+        self.shed.get_or_create(&[("door", door.name())]).inc();
+    }
+}
+
+/// Everything as Prometheus reads it.
+pub(crate) fn page(engine: &Arc<Engine>) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    encode(&mut text, &engine.metrics.registry)?;
+    // What the limiter counts itself is read when it is asked for.
+    let mut read = Registry::with_prefix("tollgate");
+    gauges::register(engine, &mut read);
+    let mut more = String::new();
+    encode(&mut more, &read)?;
+    let end = text.strip_suffix("# EOF\n").map_or(text.len(), str::len);
+    text.truncate(end);
+    text.push_str(&more);
+    Ok(text)
+}

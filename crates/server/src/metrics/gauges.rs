@@ -1,0 +1,90 @@
+//! What the limiter counts itself: read when somebody asks.
+
+use std::sync::Arc;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::engine::Engine;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabel {
+    rule: Box<str>,
+}
+
+/// Registers the figures of this moment.
+pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
+    let stats = engine.limiter.limiter().stats();
+    let explicit = stats.explicit;
+    let gauge = |count: u64| ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+    let size = |count: usize| gauge(count as u64);
+    registry.register(
+        "keys",
+        "Buckets that the tables hold",
+        gauge(stats.slots_taken + explicit.slots_taken),
+    );
+    registry.register(
+        "keys_max",
+        "Buckets that the tables have room for",
+        size(stats.keys_max + explicit.keys_max),
+    );
+    registry.register(
+        "evictions",
+        "Buckets that were not full and had to make room for a newcomer",
+        ConstCounter::new(stats.evicted + explicit.evicted),
+    );
+    registry.register(
+        "newcomers_denied",
+        "New clients that were denied for want of room",
+        ConstCounter::new(stats.denied_new + explicit.denied_new),
+    );
+    registry.register(
+        "reservations_open",
+        "Reservations that are not settled yet",
+        size(stats.reservations_open),
+    );
+    registry.register(
+        "idempotency_keys",
+        "Idempotency keys that are remembered",
+        size(stats.idempotency_keys),
+    );
+
+    let loaded = engine.loaded();
+    let policy = engine.limiter.policy();
+    registry.register(
+        "policy_version",
+        "Policies that came into force since the start",
+        gauge(loaded.version),
+    );
+    registry.register("policy_rules", "Rules of the policy in force", size(policy.rules.len()));
+    registry.register(
+        "policy_outdated",
+        "1 if a later text of the policy was refused",
+        gauge(u64::from(loaded.is_outdated)),
+    );
+    let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
+    registry.register("policy", "The policy in force", Info::new(labels));
+    let shadow_denied = Family::<RuleLabel, Counter>::default();
+    let unusable_costs = Family::<RuleLabel, Counter>::default();
+    for (at, rule) in policy.rules.iter().enumerate() {
+        let stats = engine.limiter.rule_stats(at);
+        let label = RuleLabel { rule: rule.name.clone() };
+        shadow_denied.get_or_create(&label).inc_by(stats.shadow_denied);
+        unusable_costs.get_or_create(&label).inc_by(stats.unusable_costs);
+    }
+    registry.register(
+        "policy_shadow_denials",
+        "Checks that a rule would have denied, had it been enforced, since the policy came into force",
+        shadow_denied,
+    );
+    registry.register(
+        "policy_unusable_costs",
+        "Requests whose own cost was of no use to a rule, since the policy came into force",
+        unusable_costs,
+    );
+}

@@ -1,0 +1,144 @@
+//! Keeps the policy fresh (P10): it is read again when its file or a link on the way to it changes, and on SIGHUP.
+//!
+//! What is watched are directories, since editors and deployments replace files and links rather than writing into them. A bad
+//! file leaves the old policy in force.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::engine::{Engine, Reload};
+use crate::policy_source::PolicySource;
+
+/// How long to wait after a change for those that come with it.
+const SETTLE: Duration = Duration::from_millis(50);
+/// Changes that wait to be noticed; more say nothing new.
+const CHANGES_MAX: usize = 1;
+
+/// Ends when it is dropped.
+pub(crate) struct Following(JoinHandle<()>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Begins to follow the policy's file: from now on no change is missed, nor is one since it was read.
+pub(crate) fn follow(engine: &Arc<Engine>) -> io::Result<Following> {
+    let hangup = signal(SignalKind::hangup())?;
+    let (tell, changes) = mpsc::channel(CHANGES_MAX);
+    let watch = Watch::new(engine.source(), tell.clone());
+    // It may have changed before it was watched.
+    let _ = tell.try_send(());
+    Ok(Following(tokio::spawn(run(Arc::clone(engine), hangup, changes, watch))))
+}
+
+async fn run(engine: Arc<Engine>, mut hangup: Signal, mut changes: mpsc::Receiver<()>, mut watch: Watch) {
+    loop {
+        let is_asked = tokio::select! {
+            _ = hangup.recv() => true,
+            _ = changes.recv() => {
+                tokio::time::sleep(SETTLE).await;
+                while changes.try_recv().is_ok() {}
+                false
+            }
+        };
+        // Links may lead elsewhere now.
+        watch.refresh();
+        let engine = Arc::clone(&engine);
+        // A large policy takes a while to compile.
+        let _ = tokio::task::spawn_blocking(move || reload(&engine, is_asked)).await;
+    }
+}
+
+fn reload(engine: &Engine, is_asked: bool) {
+    match engine.reload() {
+        Ok(Reload::Swapped) => {
+            let loaded = engine.loaded();
+            tracing::info!(version = loaded.version, hash = loaded.hash, "another policy is in force");
+        }
+        Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
+        Ok(Reload::Unchanged) => {}
+        Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
+    }
+}
+
+/// The directories that are watched.
+struct Watch {
+    path: Option<PathBuf>,
+    watcher: Option<RecommendedWatcher>,
+    watched: Vec<PathBuf>,
+    /// The channel stays open while nothing is watched.
+    _open: mpsc::Sender<()>,
+}
+
+impl Watch {
+    fn new(source: &PolicySource, tell: mpsc::Sender<()>) -> Watch {
+        let path = match source {
+            PolicySource::Embedded => None,
+            PolicySource::File(path) => Some(path.clone()),
+        };
+        let open = tell.clone();
+        let told = move |event: notify::Result<notify::Event>| {
+            let is_read = matches!(&event, Ok(event) if event.kind.is_access());
+            if !is_read {
+                let _ = tell.try_send(());
+            }
+        };
+        let watcher = path.as_ref().and_then(|_| match notify::recommended_watcher(told) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                tracing::warn!(%error, "cannot watch the policy's file; send SIGHUP when it has changed");
+                None
+            }
+        });
+        let mut watch = Watch { path, watcher, watched: Vec::new(), _open: open };
+        watch.refresh();
+        watch
+    }
+
+    /// Watches every directory on the way to the file that is not watched yet.
+    fn refresh(&mut self) {
+        let (Some(path), Some(watcher)) = (&self.path, &mut self.watcher) else { return };
+        let wanted = directories(path);
+        for directory in self.watched.iter().filter(|directory| !wanted.contains(directory)) {
+            let _ = watcher.unwatch(directory);
+        }
+        for directory in &wanted {
+            // Again, even if it was watched: it may be another one of the same name.
+            if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) {
+                tracing::warn!(directory = %directory.display(), %error, "cannot watch for changes of the policy");
+            }
+        }
+        self.watched = wanted;
+    }
+}
+
+/// Where the file is, where each link on the way to it is, and where it truly is.
+fn directories(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut add = |directory: Option<&Path>| {
+        let directory = match directory {
+            Some(directory) if !directory.as_os_str().is_empty() => directory.to_owned(),
+            Some(_) => PathBuf::from("."),
+            None => return,
+        };
+        if !found.contains(&directory) {
+            found.push(directory);
+        }
+    };
+    add(path.parent());
+    let links = path.ancestors().skip(1).filter(|ancestor| ancestor.is_symlink());
+    links.for_each(|link| add(link.parent()));
+    if let Ok(target) = path.canonicalize() {
+        add(target.parent());
+    }
+    found
+}

@@ -1,0 +1,72 @@
+//! Which settings there are. A setting `max_keys` is the flag `--max-keys`, the variable `TOLLGATE_MAX_KEYS` and the field
+//! `max_keys` of the file.
+
+use super::Origin;
+
+/// One setting.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Known {
+    /// As the file has it.
+    pub name: &'static str,
+    /// What it is unless somebody says otherwise; empty if it is nothing.
+    pub usual: &'static str,
+    /// Whether it is never printed, and may be read from a file of its own: see [`Known::file_name`].
+    pub is_secret: bool,
+}
+
+const fn plain(name: &'static str, usual: &'static str) -> Known {
+    Known { name, usual, is_secret: false }
+}
+
+/// Every setting, in the order in which they are listed.
+pub static KNOWN: [Known; 14] = [
+    plain("policy", ""),
+    plain("store", "memory"),
+    plain("max_keys", "100000"),
+    plain("http", "127.0.0.1:8080"),
+    plain("resp", "127.0.0.1:6380"),
+    plain("admin", "127.0.0.1:8082"),
+    plain("metrics", "off"),
+    plain("grpc", "off"),
+    plain("records", "off"),
+    Known { name: "resp_password", usual: "", is_secret: true },
+    plain("max_connections", "10000"),
+    plain("idle_timeout", "60s"),
+    plain("grace", "10s"),
+    plain("log", "text"),
+];
+
+/// Settings of parts that this build does not have, and what they are for. Refused wherever they stand.
+pub(super) static LATER: [(&str, &str); 3] = [
+    ("state_dir", "keeps state on disk"),
+    ("snapshot", "saves its table over restarts"),
+    ("decision_log", "writes a decision log"),
+];
+
+impl Known {
+    /// The setting of this name.
+    pub fn named(name: &str) -> Option<&'static Known> {
+        KNOWN.iter().find(|known| known.name == name)
+    }
+
+    /// As on a command line.
+    pub fn flag(name: &str) -> String {
+        format!("--{}", name.replace('_', "-"))
+    }
+
+    /// As in the environment.
+    pub fn variable(name: &str) -> String {
+        format!("TOLLGATE_{}", name.to_ascii_uppercase())
+    }
+
+    /// The name of the setting that names the file which holds this secret.
+    pub fn file_name(&self) -> String {
+        format!("{}_file", self.name)
+    }
+
+    /// What it is if nobody says anything.
+    pub(super) fn usual_value(&'static self) -> super::Value {
+        let text = (!self.usual.is_empty()).then(|| self.usual.to_owned());
+        super::Value { known: self, text, origin: Origin::Default }
+    }
+}

@@ -1,0 +1,131 @@
+//! Which value of each setting counts, and who said it.
+
+use std::collections::BTreeMap;
+
+use super::known::LATER;
+use super::{KNOWN, Known, Origin, SettingsError, file, secret};
+
+/// Variables that Kubernetes sets for a service of the name `tollgate`; nobody's settings.
+const OF_KUBERNETES: [&str; 4] = ["_SERVICE_HOST", "_SERVICE_PORT", "TOLLGATE_PORT", "_TCP"];
+
+/// Every setting with its value and origin.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// In the order of [`KNOWN`].
+    pub values: Vec<Value>,
+    /// What is likely not meant, each in one line.
+    pub warnings: Vec<String>,
+}
+
+/// One setting's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Value {
+    /// Which setting.
+    pub known: &'static Known,
+    /// As it was typed; `None` if it is nothing. Show it by [`Value::shown`].
+    pub text: Option<String>,
+    /// Who said so.
+    pub origin: Origin,
+}
+
+impl Value {
+    /// What may be printed of it.
+    pub fn shown(&self) -> &str {
+        match &self.text {
+            None => "",
+            Some(_) if self.known.is_secret => "********",
+            Some(text) => text,
+        }
+    }
+}
+
+/// Puts flags, environment and file together. `flags` are settings by name (`max_keys`, `resp_password_file`, and `config` for
+/// the file) with their values, `environment` is all of the environment that is text.
+pub fn resolve(
+    flags: &[(&str, String)],
+    environment: &BTreeMap<String, String>,
+) -> Result<Resolved, SettingsError> {
+    let mut resolved =
+        Resolved { values: KNOWN.iter().map(Known::usual_value).collect(), warnings: Vec::new() };
+    let flagged = flags.iter().find(|(name, _)| *name == "config").map(|(_, path)| path);
+    if let Some(path) = flagged.or_else(|| environment.get("TOLLGATE_CONFIG")) {
+        let entries = file::read(path)?;
+        resolved.take(
+            entries.into_iter().map(|entry| {
+                (entry.name, entry.value, Origin::File { path: path.clone(), line: entry.line })
+            }),
+        )?;
+    }
+    let mut known = Vec::new();
+    for (variable, value) in environment {
+        let Some(name) = variable.strip_prefix("TOLLGATE_").map(str::to_ascii_lowercase) else { continue };
+        let is_setting = known_as(&name).is_some() || LATER.iter().any(|(later, _)| *later == name);
+        if is_setting && !value.is_empty() {
+            known.push((name, value.clone(), Origin::Environment { variable: variable.clone() }));
+        } else if !is_setting && name != "config" && !OF_KUBERNETES.iter().any(|it| variable.contains(it)) {
+            resolved
+                .warnings
+                .push(format!("{variable} is no setting and was passed over; unset it, or check its name"));
+        }
+    }
+    resolved.take(known.into_iter())?;
+    let typed = flags.iter().filter(|(name, _)| *name != "config");
+    resolved.take(typed.map(|(name, value)| {
+        ((*name).to_owned(), value.clone(), Origin::Flag { flag: Known::flag(name) })
+    }))?;
+    Ok(resolved)
+}
+
+impl Resolved {
+    /// Takes over what one of them says: it beats all that was said before.
+    fn take(&mut self, said: impl Iterator<Item = (String, String, Origin)>) -> Result<(), SettingsError> {
+        let mut seen: Vec<&str> = Vec::new();
+        for (name, value, origin) in said {
+            let Some((known, is_file)) = known_as(&name) else { return Err(unknown(&name, &value, &origin)) };
+            if seen.contains(&known.name) {
+                let why =
+                    format!("the secret itself is given besides; keep one of `{}` and `{name}`", known.name);
+                return Err(SettingsError::value(
+                    &origin,
+                    &name,
+                    if is_file { &value } else { "********" },
+                    &why,
+                ));
+            }
+            seen.push(known.name);
+            let text = if is_file {
+                secret::read(&value).map_err(|why| SettingsError::value(&origin, &name, &value, &why))?
+            } else {
+                value
+            };
+            if known.is_secret && text.is_empty() {
+                let why = "a secret is not empty; write one, or leave it out";
+                return Err(SettingsError::value(&origin, &name, "", why));
+            }
+            if let Some(place) = self.values.iter_mut().find(|value| value.known == known) {
+                *place = Value { known, text: Some(text), origin };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The setting of this name, and whether the name is that of the file which holds it.
+fn known_as(name: &str) -> Option<(&'static Known, bool)> {
+    let of_file = || KNOWN.iter().find(|known| known.is_secret && known.file_name() == name);
+    Known::named(name).map(|known| (known, false)).or_else(|| of_file().map(|known| (known, true)))
+}
+
+fn unknown(name: &str, value: &str, origin: &Origin) -> SettingsError {
+    if let Some((_, what)) = LATER.iter().find(|(later, _)| *later == name) {
+        return SettingsError::value(
+            origin,
+            name,
+            value,
+            &format!("nothing in this build {what} yet; leave it out"),
+        );
+    }
+    let names: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+    let why = format!("there is no such setting; there are {}", names.join(", "));
+    SettingsError::value(origin, name, value, &why)
+}

@@ -1,0 +1,148 @@
+//! What is true: settings that were read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate::KEYS_MAX;
+
+use super::{Known, Resolved, SettingsError, Value};
+use crate::address::Address;
+use crate::resp::Password;
+
+/// Most connections of one door.
+const CONNECTIONS_MAX: usize = 1_000_000;
+/// Longest time-out.
+const TIMEOUT_MAX: Duration = Duration::from_hours(24);
+
+/// The settings of a gatehouse.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The policy's file; without one, the embedded default policy.
+    pub policy: Option<PathBuf>,
+    /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
+    pub max_keys: usize,
+    /// JSON and forward-auth.
+    pub http: Address,
+    /// The Redis protocol.
+    pub resp: Address,
+    /// Health and metrics.
+    pub admin: Address,
+    /// Health and metrics once more.
+    pub metrics: Address,
+    /// What clients of the Redis protocol must know.
+    pub resp_password: Option<Password>,
+    /// Connections of each door; further ones are shed.
+    pub max_connections: usize,
+    /// How long an HTTP connection may say nothing, and how long it may take to say what it asks.
+    pub idle_timeout: Duration,
+    /// How long open requests may take when the program is to end.
+    pub grace: Duration,
+    /// How logs look.
+    pub log: LogForm,
+}
+
+/// How logs look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogForm {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+impl Resolved {
+    /// What is true, or the first value that cannot be.
+    pub fn settings(&self) -> Result<Settings, SettingsError> {
+        self.read("store", |text| match text {
+            "memory" => Ok(()),
+            _ => Err("this build has no such store yet; use memory".to_owned()),
+        })?;
+        for (name, what) in [("grpc", "door"), ("records", "records")] {
+            self.read(name, |text| match text {
+                "off" => Ok(()),
+                _ => Err(format!("this build has no such {what} yet; use off")),
+            })?;
+        }
+        Ok(Settings {
+            policy: self.text("policy").map(PathBuf::from),
+            max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
+            http: self.read("http", Address::parse)?,
+            resp: self.read("resp", Address::parse)?,
+            admin: self.read("admin", Address::parse)?,
+            metrics: self.read("metrics", Address::parse)?,
+            resp_password: self.text("resp_password").map(Password::new),
+            max_connections: self.read("max_connections", |text| count(text, CONNECTIONS_MAX))?,
+            idle_timeout: self.read("idle_timeout", span)?,
+            grace: self.read("grace", span)?,
+            log: self.read("log", |text| match text {
+                "text" => Ok(LogForm::Text),
+                "json" => Ok(LogForm::Json),
+                _ => Err("use text or json".to_owned()),
+            })?,
+        })
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|value| value.known.name == name)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        self.value(name)?.text.as_deref().filter(|text| !text.is_empty())
+    }
+
+    fn read<T>(&self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, SettingsError> {
+        let usual = Known::named(name).map_or("", |known| known.usual);
+        let value = self.value(name);
+        let text = value.and_then(|value| value.text.as_deref()).unwrap_or(usual);
+        parse(text).map_err(|why| match value {
+            Some(value) => SettingsError::value(&value.origin, name, value.shown(), &why),
+            None => SettingsError::value(&super::Origin::Default, name, text, &why),
+        })
+    }
+}
+
+/// A whole number from 1 to `most`.
+fn count(text: &str, most: usize) -> Result<usize, String> {
+    let digits: String = text.chars().filter(|c| *c != '_').collect();
+    let number = digits.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("use a whole number from 1 to {most}"))
+}
+
+/// A time such as `500ms`, `60s` or `5m`.
+fn span(text: &str) -> Result<Duration, String> {
+    let read = || {
+        let unit_at = text.find(|c: char| !c.is_ascii_digit())?;
+        let (digits, unit) = text.split_at(unit_at);
+        let number: u64 = digits.parse().ok()?;
+        let unit_ms = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return None,
+        };
+        let span = Duration::from_millis(number.checked_mul(unit_ms)?);
+        (!span.is_zero() && span <= TIMEOUT_MAX).then_some(span)
+    };
+    read().ok_or_else(|| "use a whole number with its unit, as in 500ms, 60s or 5m; at most 24h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_and_counts_are_read_or_refused_with_their_cure() {
+        assert_eq!(span("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(span("5m"), Ok(Duration::from_mins(5)));
+        for text in
+            ["", "5", "0s", "-1s", "25h", "1.5s", "s", "99999999999999999999s", "18446744073709551615h"]
+        {
+            assert!(span(text).is_err(), "{text}");
+        }
+        assert_eq!(count("1_000", 1_000), Ok(1_000));
+        for text in ["", "0", "1001", "-1", "many", "1.0"] {
+            assert!(count(text, 1_000).is_err(), "{text}");
+        }
+    }
+}

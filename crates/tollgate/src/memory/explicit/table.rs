@@ -1,0 +1,108 @@
+//! A flat array of explicit buckets in windows of eight; a bucket lives in one of two windows that its hash names.
+//!
+//! Never resized, never swept. In each of its windows a bucket prefers one cache line of two slots, which is looked at first.
+
+use std::collections::TryReserveError;
+
+use crate::identity::BucketId;
+use crate::memory::explicit::slot::{Slot, Tag};
+use crate::memory::hints;
+
+/// Slots in one cache line.
+const LINE_SLOTS: usize = if cfg!(loom) { 1 } else { 2 };
+/// Cache lines in one window.
+const WINDOW_LINES: usize = if cfg!(loom) { 2 } else { 4 };
+/// Slots in one window: four cache lines. Loom explores a smaller world.
+pub(crate) const WINDOW_SLOTS: usize = LINE_SLOTS * WINDOW_LINES;
+/// Buckets that a window is sized for: a table of capacity N holds N buckets at 42.7 bytes each.
+const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 6 };
+/// Fewest windows, so that the buckets of one check find room even in a table for one key.
+const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
+
+/// Eight slots side by side.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Window([Slot; WINDOW_SLOTS]);
+
+/// All slots.
+#[derive(Debug)]
+pub(crate) struct Table(Box<[Window]>);
+
+/// How many windows a table for `keys` buckets has.
+#[expect(clippy::cast_possible_truncation, reason = "KEYS_MAX keeps the number of windows below 2^32")]
+pub(crate) fn windows_for(keys: usize) -> u32 {
+    keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN) as u32
+}
+
+/// Address space for a table that is not there yet, or an error if there is not even that.
+pub(crate) fn reserve(windows: u32) -> Result<Vec<Window>, TryReserveError> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(windows as usize)?;
+    Ok(room)
+}
+
+/// The bucket of a key with this hash.
+#[inline]
+pub(crate) fn bucket_id(hash: u64, windows: u32) -> BucketId {
+    BucketId { fingerprint: Tag::of_hash(hash).word(), ..BucketId::new(hash, windows) }
+}
+
+/// The tag of a bucket.
+#[inline]
+pub(crate) fn tag_of(id: BucketId) -> Tag {
+    Tag::of_hash(id.fingerprint)
+}
+
+/// The first slot of the line that a bucket prefers in its first (0) or second (1) window: by bits that do not choose its
+/// first window, or all its neighbours there would prefer the same line.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "a few bits")]
+const fn preferred(id: BucketId, which: usize) -> usize {
+    (id.fingerprint >> (20 + 2 * which)) as usize % WINDOW_LINES * LINE_SLOTS
+}
+
+impl Table {
+    /// Fills reserved room with free slots.
+    pub(crate) fn in_room(mut room: Vec<Window>, windows: u32) -> Table {
+        hints::want_huge_pages(&mut room);
+        room.resize_with(windows as usize, || Window(std::array::from_fn(|_| Slot::free())));
+        Table(room.into_boxed_slice())
+    }
+
+    /// Starts fetching the two lines where a bucket most likely is.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: BucketId) {
+        self.likely(id).into_iter().for_each(|line| hints::prefetch(&line[0]));
+    }
+
+    /// The slot of a bucket, if it is in the table: where it most likely is, then anywhere.
+    #[inline]
+    pub(crate) fn find(&self, id: BucketId) -> Option<&Slot> {
+        let tag = tag_of(id);
+        let likely = self.likely(id).into_iter().flatten().find(|slot| slot.is_of(tag));
+        likely.or_else(|| {
+            let windows = id.windows.into_iter().flat_map(|window| self.window(window));
+            windows.into_iter().find(|slot| slot.is_of(tag))
+        })
+    }
+
+    /// The slots of one window.
+    pub(crate) fn window(&self, window: u32) -> &[Slot] {
+        &self.0[window as usize].0
+    }
+
+    /// The slots of a bucket's first (0) or second (1) window, each with whether the bucket prefers it.
+    pub(crate) fn seats(&self, id: BucketId, which: usize) -> impl Iterator<Item = (&Slot, bool)> {
+        let line = preferred(id, which);
+        let slots = self.window(id.windows[which]).iter().enumerate();
+        slots.map(move |(index, slot)| (slot, (line..line + LINE_SLOTS).contains(&index)))
+    }
+
+    #[inline]
+    fn likely(&self, id: BucketId) -> [&[Slot]; 2] {
+        [0, 1].map(|which| {
+            let line = preferred(id, which);
+            &self.window(id.windows[which])[line..line + LINE_SLOTS]
+        })
+    }
+}
