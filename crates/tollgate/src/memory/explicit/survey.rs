@@ -50,9 +50,9 @@ impl<'t> Survey<'t> {
         let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
         let all = (0..windows).flat_map(|which| table.seats(id, which).map(move |seat| (which, seat)));
         for (seat, (window, (slot, preferred))) in seats.iter_mut().zip(all) {
-            let seen = slot.read_any();
+            let (is_free, seen) = slot.look();
             let standing = match seen {
-                _ if slot.is_free() => Standing::Free,
+                _ if is_free => Standing::Free,
                 Some(seen) if seen.full_at().moment() <= earlier => Standing::Full,
                 _ => Standing::Live,
             };

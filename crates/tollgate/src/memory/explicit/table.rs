@@ -80,10 +80,13 @@ impl Table {
     pub(crate) fn find(&self, id: BucketId) -> Option<&Slot> {
         let tag = tag_of(id);
         let likely = self.likely(id).into_iter().flatten().find(|slot| slot.is_of(tag));
-        likely.or_else(|| {
-            let windows = id.windows.into_iter().flat_map(|window| self.window(window));
-            windows.into_iter().find(|slot| slot.is_of(tag))
-        })
+        likely.or_else(|| self.find_anywhere(id, tag))
+    }
+
+    fn find_anywhere(&self, id: BucketId, tag: Tag) -> Option<&Slot> {
+        let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
+        let windows = id.windows.into_iter().take(windows);
+        windows.flat_map(|window| self.window(window)).find(|slot| slot.is_of(tag))
     }
 
     /// The slots of one window.
