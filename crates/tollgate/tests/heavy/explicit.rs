@@ -155,5 +155,5 @@ fn explicit_keys_under_many_threads_keep_their_promise() {
     stress(1, 1_000, limit(1_000_000, 500));
     stress(30, 1_000, limit(50_000, 100));
     let crowded = stress(400, 1, limit(5_000, 20));
-    assert!(crowded.explicit.evicted > 1_000 && crowded.explicit.reclaimed > 1_000, "{crowded:?}");
+    assert!(crowded.explicit.evicted + crowded.explicit.reclaimed > 10_000, "{crowded:?}");
 }
