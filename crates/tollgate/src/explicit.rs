@@ -63,6 +63,13 @@ pub struct ExplicitCharge {
     limiter: u64,
 }
 
+impl ExplicitCharge {
+    /// What it asks for, if it is sound.
+    pub(crate) fn ask(&self) -> Result<ExplicitAsk, CheckError> {
+        self.ask
+    }
+}
+
 impl Limiter {
     /// Checks whose limits come with the call. The first time, this fills the memory of a table: 45.5 bytes for each of
     /// [`crate::LimiterBuilder::explicit_keys_max`].

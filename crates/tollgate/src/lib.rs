@@ -184,6 +184,7 @@ mod builder;
 mod clock;
 mod expiring;
 mod explicit;
+mod explicit_once;
 mod explicit_reservation;
 mod explicit_verdict;
 mod guard;

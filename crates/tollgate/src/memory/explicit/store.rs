@@ -293,11 +293,10 @@ mod tests {
     use super::*;
     use crate::Clock;
     use crate::identity::Seed;
-    use crate::memory::explicit::table::reserve;
     use tollgate_core::{Burst, Cost, Rate};
 
     fn store() -> ExplicitStore {
-        let table = Table::in_room(reserve(8).unwrap(), 8);
+        let table = Table::in_room(Vec::new(), 8);
         ExplicitStore::new(table, 8, Seed::random().namespace(""), Crowding::Inherit)
     }
 
