@@ -70,6 +70,7 @@ impl FullAt {
     pub(crate) const NOW: FullAt = FullAt(0);
 
     /// Full at this moment.
+    #[inline]
     pub(crate) const fn at(moment: Moment) -> FullAt {
         let units = moment.as_nanos().div_ceil(1 << FULL_UNIT_SHIFT);
         FullAt(if units > FULL_MASK { FULL_MASK } else { units })
