@@ -37,6 +37,7 @@ impl InForce<'_> {
             }
         }
         decision.watch(limiter, &watched);
+        decision.note_client(facts);
         Ok((decision, reservation))
     }
 
@@ -67,6 +68,7 @@ impl InForce<'_> {
                 decision.ruleset.note_shadow_denied(rule);
             }
         }
+        decision.note_client(facts);
         decision
     }
 
@@ -104,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_reserved_request_is_settled_at_its_true_cost_or_cancelled() {
-        let limiter = limiter("{name: all, scope: global, rate: 1/s, burst: 10, cost: 5}");
+        let limiter = limiter("{name: all, scope: global, rate: 1/s, burst: 10, default_cost: 5}");
         let facts = Facts::new("GET", "/");
         let (decision, reservation) = limiter.policy().reserve(&facts, MINUTE).unwrap();
         assert!(decision.is_admitted());
