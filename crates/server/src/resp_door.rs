@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut stream = PatientStream::new(stream, Some(IDLE_MAX), REQUEST_MAX);
+    let mut stream = PatientStream::new(stream, IDLE_MAX, REQUEST_MAX);
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store::new(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
