@@ -123,6 +123,16 @@ fn numbers_are_decimals_and_keys_are_any_text() {
 }
 
 #[test]
+fn half_of_the_next_request_does_not_delay_an_answer() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    http.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\nGET /liv");
+    assert_eq!(http.answer().status, 200);
+    http.send("ez HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert_eq!(http.answer().status, 200);
+}
+
+#[test]
 fn answers_to_pipelined_requests_come_in_order() {
     let server = Server::new(&[]);
     let mut http = server.http();

@@ -126,7 +126,11 @@ pub(super) fn tell(
     if let Verdict::Deny { denied, .. } | Verdict::Never { denied } = told.verdict {
         let those = buckets.iter().zip(&algorithms).enumerate().filter(|(at, _)| denied.contains(*at));
         violated.extend(those.map(|(_, (bucket, algorithm))| {
-            let seen = explicit.peek(bucket.key, &bucket.limit, bucket.cost);
+            // Of one bucket everything is known.
+            let seen = match buckets {
+                [_] => *told,
+                _ => explicit.peek(bucket.key, &bucket.limit, bucket.cost),
+            };
             let wait = if let Verdict::Deny { wait, .. } = seen.verdict { wait } else { Span::ZERO };
             let standing = Standing::new(bucket.key, SCOPE, algorithm, seen.remaining, now);
             Violation::new(standing.full_again_in(seen.time_to_full), wait)
