@@ -124,6 +124,13 @@ impl LimiterBuilder {
         self
     }
 
+    /// The same from full buckets, whatever [`LimiterBuilder::restore`] said.
+    #[cfg(feature = "policy")]
+    pub(crate) fn without_snapshot(mut self) -> Self {
+        self.snapshot = None;
+        self
+    }
+
     /// A limiter with these settings, and `limit` for its default rule.
     pub fn build(self, limit: impl Into<Algorithm>) -> Result<Limiter, BuildError> {
         let limit = limit.into();

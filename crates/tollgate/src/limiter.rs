@@ -178,7 +178,7 @@ impl Limiter {
         self.shared().clock.wall_time()
     }
 
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         &self.default.shared
     }
 

@@ -10,6 +10,7 @@ mod from_afar;
 mod in_force;
 mod refused;
 mod ruleset;
+mod shadow_limiter;
 mod telling;
 
 use std::fmt;
@@ -28,6 +29,7 @@ pub use self::in_force::InForce;
 pub use self::refused::Refused;
 pub use self::ruleset::RuleStats;
 use self::ruleset::Ruleset;
+use self::shadow_limiter::ShadowLimiter;
 use crate::{Charge, Limiter, LimiterBuilder};
 
 /// The limit of the default rule, which nobody checks.
@@ -55,6 +57,7 @@ pub struct PolicyLimiter {
 
 struct Inner {
     limiter: Limiter,
+    shadow: ShadowLimiter,
     ruleset: ArcSwap<Ruleset>,
     /// Held by whoever swaps the policy.
     swapping: Mutex<()>,
@@ -70,10 +73,13 @@ impl Limiter {
 impl LimiterBuilder {
     /// A limiter with these settings that enforces `policy`.
     pub fn build_with_policy(self, policy: Policy) -> Result<PolicyLimiter, PolicyError> {
+        let beside = self.clone().without_snapshot();
         let limiter = self.build(UNCHECKED).map_err(PolicyError::Build)?;
-        let ruleset = Ruleset::declare(&limiter, policy)?;
+        let shadow = ShadowLimiter::beside(beside.clock(limiter.shared().clock.clone()));
+        let ruleset = Ruleset::declare(&limiter, &shadow, policy)?;
         ruleset.put_in_force()?;
-        let inner = Inner { limiter, ruleset: ArcSwap::from_pointee(ruleset), swapping: Mutex::new(()) };
+        let ruleset = ArcSwap::from_pointee(ruleset);
+        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()) };
         Ok(PolicyLimiter { inner: Arc::new(inner) })
     }
 }
@@ -119,7 +125,7 @@ impl PolicyLimiter {
     /// one before stays.
     pub fn swap(&self, policy: Policy) -> Result<(), PolicyError> {
         let _swapping = self.inner.swapping.lock().unwrap_or_else(PoisonError::into_inner);
-        let ruleset = Ruleset::declare(&self.inner.limiter, policy)?;
+        let ruleset = Ruleset::declare(&self.inner.limiter, &self.inner.shadow, policy)?;
         ruleset.put_in_force()?;
         self.inner.ruleset.store(Arc::new(ruleset));
         Ok(())

@@ -36,7 +36,7 @@ impl InForce<'_> {
                 Err(error) => return Err(error),
             }
         }
-        decision.watch(limiter, &watched);
+        decision.watch(by_policy, &watched);
         decision.note_client(facts);
         Ok((decision, reservation))
     }
@@ -58,11 +58,12 @@ impl InForce<'_> {
             decision.verdict = Some(verdict);
             decision.note_denied();
         }
-        for (rule, charge) in watched {
+        let shadow = by_policy.inner.shadow.get();
+        for ((rule, charge), shadow) in watched.into_iter().zip(std::iter::repeat(shadow).flatten()) {
             let is_admitted = if decision.is_admitted() {
-                limiter.check_once(&idempotency_key, lifetime, &[charge]).is_admitted()
+                shadow.check_once(&idempotency_key, lifetime, &[charge]).is_admitted()
             } else {
-                limiter.peek_all(&[charge]).is_admitted()
+                shadow.peek_all(&[charge]).is_admitted()
             };
             if !is_admitted {
                 decision.ruleset.note_shadow_denied(rule);

@@ -48,9 +48,7 @@ impl<'l> InForce<'l> {
         if !decision.asked.charges().is_empty() && decision.refused.is_none() {
             decision.charge(limiter);
         }
-        if !watched.is_empty() {
-            decision.watch(limiter, &watched);
-        }
+        decision.watch(by_policy, &watched);
         decision.note_client(facts);
         decision
     }
@@ -120,8 +118,15 @@ impl Decision {
     }
 
     /// Asks rules that only watch, each on its own.
+    #[inline]
+    pub(super) fn watch(&mut self, limiter: &PolicyLimiter, watched: &[(usize, Charge)]) {
+        if let Some(shadow) = limiter.inner.shadow.get().filter(|_| !watched.is_empty()) {
+            self.watch_by(shadow, watched);
+        }
+    }
+
     #[cold]
-    pub(super) fn watch(&mut self, limiter: &Limiter, watched: &[(usize, Charge)]) {
+    fn watch_by(&mut self, limiter: &Limiter, watched: &[(usize, Charge)]) {
         let is_charged = self.is_admitted();
         for (rule, charge) in watched.iter().copied() {
             let is_admitted = if !is_charged {

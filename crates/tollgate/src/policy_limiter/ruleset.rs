@@ -6,6 +6,7 @@ use tollgate_core::{Algorithm, Limit};
 use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
 
 use super::error::PolicyError;
+use super::shadow_limiter::ShadowLimiter;
 use crate::answer::RuleText;
 use crate::{Breadth, Charge, Limiter, Rule, RuleError};
 
@@ -60,8 +61,12 @@ pub struct RuleStats {
 impl Ruleset {
     /// The buckets of every rule of the policy: those that a rule of the same name has had before, if they mean something under
     /// this one's limit, or new ones. Limits are as they were until [`Ruleset::put_in_force`].
-    pub(super) fn declare(limiter: &Limiter, policy: Policy) -> Result<Ruleset, PolicyError> {
-        let rules = policy.rules.iter().map(|rule| Buckets::declare(limiter, &policy, rule));
+    pub(super) fn declare(
+        limiter: &Limiter,
+        shadow: &ShadowLimiter,
+        policy: Policy,
+    ) -> Result<Ruleset, PolicyError> {
+        let rules = policy.rules.iter().map(|rule| Buckets::declare(limiter, shadow, &policy, rule));
         let rules = rules.collect::<Result<_, _>>()?;
         let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
         let trusts_upstream_claims = policy.rules.iter().any(|rule| rule.trusts_upstream_claims);
@@ -133,18 +138,22 @@ impl Ruleset {
 }
 
 impl Buckets {
-    fn declare(limiter: &Limiter, policy: &Policy, rule: &PolicyRule) -> Result<Buckets, PolicyError> {
+    fn declare(
+        limiter: &Limiter,
+        shadow: &ShadowLimiter,
+        policy: &Policy,
+        rule: &PolicyRule,
+    ) -> Result<Buckets, PolicyError> {
         let counts = RuleCounts::default();
         let mode = rule.mode.min(policy.mode);
         let Action::Limit(algorithm) = rule.action else {
             return Ok(Buckets { enforced: None, shadow: None, awaits_response: false, text: None, counts });
         };
         let takes_places = matches!(algorithm, Algorithm::Concurrency(_));
-        let declare = |kind| handle(limiter, kind, rule, algorithm);
         let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
         Ok(Buckets {
-            enforced: (mode == Mode::Enforce).then(|| declare("")).transpose()?,
-            shadow: watches.then(|| declare("shadow-")).transpose()?,
+            enforced: (mode == Mode::Enforce).then(|| handle(limiter, rule, algorithm)).transpose()?,
+            shadow: watches.then(|| handle(shadow.make()?, rule, algorithm)).transpose()?,
             awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
             text: Some(RuleText::of(&rule.name, &algorithm)),
             counts,
@@ -154,17 +163,11 @@ impl Buckets {
 
 /// A handle on the buckets of a rule. Where those that it has had mean nothing under the new limit (another algorithm, another
 /// length of a sliding window), the next generation of them.
-fn handle(
-    limiter: &Limiter,
-    kind: &str,
-    rule: &PolicyRule,
-    algorithm: Algorithm,
-) -> Result<Rule, PolicyError> {
+fn handle(limiter: &Limiter, rule: &PolicyRule, algorithm: Algorithm) -> Result<Rule, PolicyError> {
     let breadth = breadth_of(rule);
     let mut generation = 0;
     loop {
-        // The name first: whatever it is, no other rule and no other kind is called the same.
-        let name = format!("{} {kind}{generation}", rule.name);
+        let name = format!("{} {generation}", rule.name);
         match limiter.rule_for_later(&name, algorithm, breadth) {
             Err(RuleError::AlgorithmConflict { .. } | RuleError::BreadthConflict { .. })
                 if generation < GENERATIONS_MAX =>

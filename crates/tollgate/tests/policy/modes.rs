@@ -1,9 +1,9 @@
 //! P7: shadow, off, roll-out, allow, block and kill switches.
 
-use tollgate::Refused;
 use tollgate::policy::{Facts, Policy};
+use tollgate::{Crowding, Limiter, Refused};
 
-use crate::world::{World, from_address};
+use crate::world::{World, from_address, parse};
 
 #[test]
 fn a_shadow_rule_denies_nobody_and_is_counted() {
@@ -109,5 +109,22 @@ rules:
         ));
         assert_eq!(world.admitted(50, &from_address(1)), 50, "{name}");
         assert_eq!(world.limiter.rule_stats(1).shadow_denied, 48, "{name}");
+    }
+}
+
+#[test]
+fn a_shadow_rule_takes_no_room_from_rules_that_are_enforced() {
+    let policy = "
+rules:
+  - {name: watched, limit_keys: ['query:x'], path: /y, rate: 1/h, burst: 1, mode: shadow}
+  - {name: enforced, scope: ip, path: /, rate: 1/h, burst: 1}
+";
+    for crowding in [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow] {
+        let limiter =
+            Limiter::builder().keys_max(256).crowding(crowding).build_with_policy(parse(policy)).unwrap();
+        for value in 0..4_000 {
+            assert!(limiter.check(&Facts::new("GET", &format!("/y?x={value}"))).is_admitted());
+        }
+        assert!((1..=100).all(|client| limiter.check(&from_address(client)).is_admitted()), "{crowding:?}");
     }
 }
