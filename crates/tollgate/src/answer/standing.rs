@@ -61,7 +61,7 @@ impl<'a> Standing<'a> {
     /// The one with the least remaining; of several, the one that takes longest to fill. Shadows are passed over.
     pub fn tightest(standings: impl IntoIterator<Item = Standing<'a>>) -> Option<Standing<'a>> {
         let seen = standings.into_iter().filter(|standing| !standing.is_shadow);
-        seen.min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.full_in)))
+        seen.min_by_key(|standing| (standing.remaining, std::cmp::Reverse(standing.full_in())))
     }
 
     /// The rule's name.

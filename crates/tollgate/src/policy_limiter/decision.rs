@@ -1,12 +1,14 @@
 //! What a policy decides of one request, and what is needed to answer it and to settle it later.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::Guard as Loaded;
+use siphasher::sip::SipHasher13;
 use tollgate_core::BucketSet;
-use tollgate_policy::{Policy, Rule as PolicyRule};
+use tollgate_policy::{Facts, Policy, Rule as PolicyRule};
 
 use super::asked::Asked;
 use super::refused::Refused;
@@ -22,6 +24,8 @@ pub struct Decision {
     pub(super) ruleset: Loaded<Arc<Ruleset>>,
     pub(super) verdict: Option<Verdict>,
     pub(super) refused: Option<Refused>,
+    /// Who was denied, if anybody knows.
+    pub(super) client: Option<u64>,
     /// What was asked of the buckets, of enforced rules only.
     pub(super) asked: Asked,
     /// What the response matters to.
@@ -50,7 +54,7 @@ impl Decision {
     /// A decision in which nobody has had a say.
     #[inline]
     pub(super) fn undecided(ruleset: Loaded<Arc<Ruleset>>) -> Decision {
-        Decision { ruleset, verdict: None, refused: None, asked: Asked::nothing(), open: None }
+        Decision { ruleset, verdict: None, refused: None, client: None, asked: Asked::nothing(), open: None }
     }
 
     /// Whether to go ahead.
@@ -89,9 +93,28 @@ impl Decision {
         self.ruleset.policy()
     }
 
-    /// A number that is the same for the same client under the same rules of the same limiter: for jitter.
+    /// A number that is the same for the same client, for jitter: of a denial by its user or address, on every node; else by the
+    /// keys of the rules that were asked, in the same limiter.
     pub fn identity(&self) -> u64 {
-        self.asked.charges().iter().fold(0, |mixed, charge| mixed.rotate_left(7) ^ charge.identity())
+        let charges = self.asked.charges().iter();
+        let by_keys = || charges.fold(0, |mixed: u64, charge| mixed.rotate_left(7) ^ charge.identity());
+        self.client.unwrap_or_else(by_keys)
+    }
+
+    /// Notes who it was, if it was not admitted: clients that share a bucket are to come back at different times.
+    pub(super) fn note_client(&mut self, facts: &Facts<'_>) {
+        if self.is_admitted() {
+            return;
+        }
+        let hash = |bytes: &[u8]| SipHasher13::new().hash(bytes);
+        self.client = match (facts.user.filter(|user| !user.is_empty()), facts.address) {
+            (Some(user), _) => Some(hash(user.as_bytes())),
+            (None, Some(address)) => Some(hash(&match address.to_canonical() {
+                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+                IpAddr::V6(address) => address.octets(),
+            })),
+            (None, None) => None,
+        };
     }
 
     /// Whether the response matters: it holds places, or rules settle or refund by what the response says. If not, it may be

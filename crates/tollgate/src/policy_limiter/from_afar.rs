@@ -37,6 +37,7 @@ impl InForce<'_> {
             }
         }
         decision.watch(limiter, &watched);
+        decision.note_client(facts);
         Ok((decision, reservation))
     }
 
@@ -67,6 +68,7 @@ impl InForce<'_> {
                 decision.ruleset.note_shadow_denied(rule);
             }
         }
+        decision.note_client(facts);
         decision
     }
 

@@ -51,6 +51,7 @@ impl<'l> InForce<'l> {
         if !watched.is_empty() {
             decision.watch(limiter, &watched);
         }
+        decision.note_client(facts);
         decision
     }
 
@@ -61,6 +62,7 @@ impl<'l> InForce<'l> {
         if !decision.asked.charges().is_empty() && decision.refused.is_none() {
             decision.verdict = Some(self.limiter.inner.limiter.peek_all(decision.asked.charges()));
         }
+        decision.note_client(facts);
         decision
     }
 }

@@ -144,7 +144,7 @@ impl Buckets {
         let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
         Ok(Buckets {
             enforced: (mode == Mode::Enforce).then(|| declare("")).transpose()?,
-            shadow: watches.then(|| declare("shadow ")).transpose()?,
+            shadow: watches.then(|| declare("shadow-")).transpose()?,
             awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
             text: Some(RuleText::of(&rule.name, &algorithm)),
             counts,
@@ -163,7 +163,8 @@ fn handle(
     let breadth = breadth_of(rule);
     let mut generation = 0;
     loop {
-        let name = format!("{kind}{} {generation}", rule.name);
+        // The name first: whatever it is, no other rule and no other kind is called the same.
+        let name = format!("{} {kind}{generation}", rule.name);
         match limiter.rule_for_later(&name, algorithm, breadth) {
             Err(RuleError::AlgorithmConflict { .. } | RuleError::BreadthConflict { .. })
                 if generation < GENERATIONS_MAX =>

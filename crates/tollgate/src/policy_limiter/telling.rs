@@ -47,6 +47,8 @@ impl PolicyLimiter {
             && let ([at], Some(Verdict::Admit { remaining, .. })) = (decision.asked.rules(), decision.verdict)
             && let Some((limit, text)) = decision.ruleset.token_bucket(*at)
         {
+            // More than the burst where another policy came into force meanwhile.
+            let remaining = remaining.min(limit.burst());
             let missing = Tokens::from_micros(limit.burst().as_micros() - remaining.as_micros());
             text.each_field(remaining, limit.time_to_mint(missing), visit);
         } else {

@@ -149,3 +149,39 @@ fn a_sliding_window_tells_when_it_is_full_again_and_not_its_length() {
     let standing = world.limiter.standings(&decision).next().unwrap();
     assert_eq!(standing.full_in().map(tollgate::Span::as_nanos), Some(10_000_000_000));
 }
+
+#[test]
+fn clients_that_share_a_bucket_are_sent_away_for_different_times() {
+    for rule in [
+        "{name: all, scope: global, rate: 1/m, burst: 1}",
+        "{name: net, limit_keys: ['ip:prefix/24'], rate: 1/m, burst: 1}",
+        "{name: route, scope: endpoint, path: /, rate: 1/m, burst: 1}",
+    ] {
+        let world = World::of(&format!("{{rules: [{rule}]}}"));
+        assert!(world.check(&from_address(0)).is_admitted());
+        let mut told = std::collections::BTreeMap::new();
+        for client in 1..=250 {
+            let answer = answer(&world, &from_address(client));
+            assert_eq!(
+                field(&answer, "Retry-After"),
+                field(&self::answer(&world, &from_address(client)), "Retry-After")
+            );
+            let seconds: u64 = field(&answer, "Retry-After").unwrap().parse().unwrap();
+            *told.entry(seconds).or_insert(0) += 1;
+        }
+        assert!(told.keys().all(|seconds| (60..=90).contains(seconds)), "{rule} {told:?}");
+        assert!(told.len() > 20 && told.values().all(|clients| *clients < 150), "{rule} {told:?}");
+    }
+}
+
+#[test]
+fn of_two_buckets_with_as_much_left_the_slower_is_told() {
+    let world = World::of(
+        "
+rules:
+  - {name: fast, scope: ip, rate: 10/s, burst: 10}
+  - {name: slow, scope: ip, rate: 1/h, burst: 10}
+",
+    );
+    assert_eq!(field(&answer(&world, &from_address(1)), "RateLimit"), Some(r#""slow";r=9;t=3600"#));
+}

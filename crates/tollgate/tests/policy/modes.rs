@@ -96,3 +96,18 @@ fn the_longest_name_that_a_policy_may_have_can_be_put_in_force() {
         assert!(World::of(&policy(longest.unwrap(), mode)).check(&from_address(1)).is_admitted());
     }
 }
+
+#[test]
+fn a_shadow_shares_its_buckets_with_no_rule_whatever_that_is_called() {
+    for name in ["shadow api", "api shadow-0", "shadow-api", "api shadow-"] {
+        let world = World::of(&format!(
+            "
+rules:
+  - {{name: '{name}', scope: global, rate: 1/h, burst: 100}}
+  - {{name: api, scope: global, rate: 1/h, burst: 2, mode: shadow}}
+"
+        ));
+        assert_eq!(world.admitted(50, &from_address(1)), 50, "{name}");
+        assert_eq!(world.limiter.rule_stats(1).shadow_denied, 48, "{name}");
+    }
+}

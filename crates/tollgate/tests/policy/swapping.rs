@@ -65,3 +65,16 @@ fn whoever_checks_while_policies_are_swapped_gains_nothing() {
     });
     assert_eq!(admitted.into_inner(), 100);
 }
+
+#[test]
+fn a_request_that_a_swap_overtakes_is_told_no_more_than_its_own_policy_allows() {
+    let world = World::of("{name: a, scope: ip, rate: 10/s, burst: 10}");
+    let before = world.limiter.policy();
+    world.limiter.swap(parse("{name: a, scope: ip, rate: 10/s, burst: 100}")).unwrap();
+    assert!(world.check(&from_address(1)).is_admitted());
+    world.pass(60_000);
+    let decision = before.check(&from_address(1));
+    let mut fields = Vec::new();
+    world.limiter.each_header_of_admission(&decision, |name, value| fields.push(format!("{name}: {value}")));
+    assert_eq!(fields, [r#"RateLimit-Policy: "a";q=10;w=1"#, r#"RateLimit: "a";r=10;t=0"#]);
+}
