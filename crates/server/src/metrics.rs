@@ -15,8 +15,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use tollgate::Moment;
 use tollgate::policy::Policy;
-use tollgate::{Decision, Moment};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -75,11 +75,6 @@ impl Metrics {
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
     pub(crate) fn follow_policy(&self, policy: &Policy) {
         self.checks.follow_policy(policy);
-    }
-
-    /// Counts what a policy decided, for every rule that had a say.
-    pub(crate) fn note_decision(&self, door: Door, decision: &Decision) {
-        self.checks.note_decision(door, decision);
     }
 
     /// Notes how long the engine took for one question, or for a batch of them.

@@ -58,6 +58,20 @@ fn checks_are_counted_by_rule_verdict_and_door_and_no_key_is_ever_shown() {
 }
 
 #[test]
+fn a_refusal_is_counted_for_the_rule_that_refuses() {
+    let policy = "rules: [{name: bad, match: {\"ip:address\": 192.0.2.9}, action: block}, {name: b, scope: ip, path: /x, rate: 1/s, burst: 1}]";
+    let (server, _scratch) = Server::with_policy(policy);
+    for ip in ["192.0.2.9", "192.0.2.8"] {
+        server.post("/v1/check", &format!(r#"{{"ip": "{ip}"}}"#));
+    }
+    let found = samples(&server);
+    for sample in [checks("bad", "refuse", "http"), checks("(none)", "admit", "http")] {
+        assert_eq!(found.get(&sample), Some(&1.0), "{sample} in {found:#?}");
+    }
+    assert!(!found.contains_key(&checks("b", "admit", "resp")), "no series that can never count");
+}
+
+#[test]
 fn rules_that_are_gone_take_their_series_with_them() {
     let (mut server, scratch) = Server::with_policy("{name: old, scope: global, rate: 1/h, burst: 2}");
     server.post("/v1/check", "{}");

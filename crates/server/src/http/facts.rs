@@ -40,7 +40,7 @@ pub(super) fn decide(
     }
     if !is_peek {
         engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
-        engine.metrics.note_decision(Door::Http, &decision);
+        engine.metrics.checks.note_decision(&decision);
     }
     Ok(tell(limiter, &decision, form))
 }

@@ -71,7 +71,7 @@ pub(super) fn answer(
     let begun = limiter.limiter().now();
     let decision = policy.check(&facts);
     engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
-    engine.metrics.note_decision(Door::Http, &decision);
+    engine.metrics.checks.note_decision(&decision);
     limiter.answer(&decision, |answering| {
         let mut told = Fields::default();
         answering.each_header(|name, value| told.push(name, value));
