@@ -20,10 +20,9 @@ use crate::resp::{Answer, Ask, Next, Session, Throttle};
 
 /// Bytes of one read: some hundred requests, after which others have their turn.
 const READ_BYTES: usize = 16 * 1_024;
-/// Pools keep connections that say nothing for a while.
+/// Pools keep connections that say nothing for a while. A request that was begun, and a reply, have less time:
+/// [`Gatehouse::idle_timeout`].
 const IDLE_MAX: Duration = Duration::from_hours(1);
-/// How long a request may take to arrive, and a reply to be taken.
-const REQUEST_MAX: Duration = Duration::from_secs(30);
 
 /// Serves one connection until it ends, or until it is told to stop and has answered what it was asked.
 pub(crate) async fn serve(
@@ -31,7 +30,7 @@ pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut stream = PatientStream::new(stream, IDLE_MAX, REQUEST_MAX);
+    let mut stream = PatientStream::new(stream, IDLE_MAX, gatehouse.idle_timeout);
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store::new(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
@@ -67,7 +66,7 @@ pub(crate) async fn serve(
             }
         }
         if !input.is_empty() && deadline.is_none() {
-            deadline = Some(Box::pin(tokio::time::sleep(REQUEST_MAX)));
+            deadline = Some(Box::pin(tokio::time::sleep(gatehouse.idle_timeout)));
         }
         if input.is_empty() && input.capacity() > READ_BYTES {
             input = Vec::with_capacity(READ_BYTES);
