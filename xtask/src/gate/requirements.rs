@@ -1,7 +1,7 @@
 //! The tools that the gate needs, how each is recognised and how it is installed.
 //!
-//! A new tool is one entry in [`REQUIREMENTS`]; a new way to install (an apt package, a pinned Python or npm tool
-//! under `target/tools`) is one variant of [`Install`] and its arm in `setup`.
+//! A new tool is one entry in [`REQUIREMENTS`]; a new way to install is one variant of [`Install`] and its arm in `setup`.
+//! Programs that tests start, and that live under `target/tools`, are in `components`.
 
 use crate::workspace::Workspace;
 
@@ -26,7 +26,7 @@ pub(super) enum Install {
 }
 
 /// Everything the gate needs.
-pub(super) const REQUIREMENTS: [Requirement; 5] = [
+pub(super) const REQUIREMENTS: [Requirement; 6] = [
     Requirement {
         name: "cargo",
         version_command: &["cargo", "--version"],
@@ -57,6 +57,12 @@ pub(super) const REQUIREMENTS: [Requirement; 5] = [
         at_least: None,
         install: Install::ByHand("apt-get install git"),
     },
+    Requirement {
+        name: "curl",
+        version_command: &["curl", "--version"],
+        at_least: None,
+        install: Install::ByHand("apt-get install curl"),
+    },
 ];
 
 impl Install {
@@ -76,7 +82,7 @@ impl Requirement {
         let invocation =
             if *program == "cargo" { workspace.cargo([]) } else { workspace.program(program, []) };
         let said = invocation.args(arguments).read().map_err(|_| "not found".to_owned())?;
-        let said = said.trim().to_owned();
+        let said = said.lines().next().unwrap_or_default().trim().to_owned();
         match self.at_least {
             Some(least) if version_in(&said) < version_in(least) => {
                 Err(format!("`{said}` is too old, {least} or newer is needed"))
