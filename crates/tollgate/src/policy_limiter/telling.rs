@@ -66,6 +66,10 @@ impl PolicyLimiter {
             (Some(refused), _) => Outcome::Refused(refusal(decision.policy(), refused, now)),
             (None, Some(Verdict::Deny { wait, cause, .. })) => {
                 violations.extend(violated(limiter, decision, now));
+                // The buckets have filled a little since; but what was decided is told.
+                if let Some(longest) = violations.iter_mut().max_by_key(|violation| violation.wait) {
+                    longest.wait = wait;
+                }
                 Outcome::Denied { wait, cause, violated: &violations }
             }
             (None, Some(Verdict::Never { .. })) => {

@@ -185,3 +185,14 @@ rules:
     );
     assert_eq!(field(&answer(&world, &from_address(1)), "RateLimit"), Some(r#""slow";r=9;t=3600"#));
 }
+
+#[test]
+fn a_denial_that_is_told_late_is_told_as_it_was_decided() {
+    let world = World::of("{name: slow, scope: ip, rate: 1/m, burst: 1}");
+    assert!(world.check(&from_address(1)).is_admitted());
+    let denied = world.check(&from_address(1));
+    world.pass(7);
+    let answer = world.limiter.answer(&denied, |answering| answering.render());
+    assert_eq!(body(&answer)["retry_after_ms"], 60_000);
+    assert_eq!(body(&answer)["violated"][0]["retry_after_ms"], 60_000);
+}
