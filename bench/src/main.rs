@@ -18,6 +18,7 @@ mod text_table;
 
 mod core_suite;
 mod policy_suite;
+mod server_suite;
 mod tower_suite;
 
 use std::process::ExitCode;
@@ -33,7 +34,7 @@ struct Suite {
 }
 
 /// Every suite; a new one is added here and in xtask's list of names.
-const SUITES: [Suite; 3] = [
+const SUITES: [Suite; 4] = [
     Suite {
         name: "core",
         purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
@@ -48,6 +49,11 @@ const SUITES: [Suite; 3] = [
         name: "tower",
         purpose: "a request through a tower layer, in process and over sockets, against tower_governor",
         execute: tower_suite::execute,
+    },
+    Suite {
+        name: "server",
+        purpose: "checks over loopback, against Redis and throttlecrab-server",
+        execute: server_suite::execute,
     },
 ];
 

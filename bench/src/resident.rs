@@ -6,10 +6,15 @@ use crate::problem::Problem;
 
 /// Resident bytes of this process now (`VmRSS`: the count of `/proc/self/statm`, but with its unit).
 pub(crate) fn bytes() -> Result<u64, Problem> {
-    let status = fs::read_to_string("/proc/self/status");
-    let status =
-        status.map_err(|error| Problem::failed(format!("cannot read /proc/self/status: {error}")))?;
-    parse(&status).ok_or_else(|| Problem::failed("/proc/self/status has no line `VmRSS: N kB`"))
+    bytes_of(std::process::id())
+}
+
+/// Resident bytes of another process now.
+pub(crate) fn bytes_of(process: u32) -> Result<u64, Problem> {
+    let file = format!("/proc/{process}/status");
+    let status = fs::read_to_string(&file);
+    let status = status.map_err(|error| Problem::failed(format!("cannot read {file}: {error}")))?;
+    parse(&status).ok_or_else(|| Problem::failed(format!("{file} has no line `VmRSS: N kB`")))
 }
 
 fn parse(status: &str) -> Option<u64> {
