@@ -59,8 +59,16 @@ pub(crate) const CASES: [Case; 6] = [
     Case { name: "resp/50x1", must: Must::AtLeast(0.83), execute: |options| resp(1, "redis_ping", options) },
     Case { name: "http/50x1", must: Must::AtLeast(1.3), execute: http },
     Case { name: "resp/50x1/half-peak", must: Must::AtMost(2.0), execute: half_peak },
-    Case { name: "memory/explicit/1000000", must: Must::AtMost(50.0), execute: |options| memory(Door::Resp, options) },
-    Case { name: "memory/policy/1000000", must: Must::AtMost(30.0), execute: |options| memory(Door::Http, options) },
+    Case {
+        name: "memory/explicit/1000000",
+        must: Must::AtMost(50.0),
+        execute: |options| memory(Door::Resp, options),
+    },
+    Case {
+        name: "memory/policy/1000000",
+        must: Must::AtMost(30.0),
+        execute: |options| memory(Door::Http, options),
+    },
 ];
 
 /// Whom to ask, and how.
@@ -70,6 +78,7 @@ struct Subject {
     dialect: Dialect,
 }
 
+#[derive(Clone, Copy)]
 enum Door {
     Resp,
     Http,
@@ -108,9 +117,7 @@ fn closed_loops(
     let keys = options.scaled(KEYS);
     let mut generators = subjects
         .iter()
-        .map(|subject| {
-            Generator::connect(subject.address, subject.dialect.clone(), CONNECTIONS, keys, SEED)
-        })
+        .map(|subject| Generator::connect(subject.address, subject.dialect.clone(), CONNECTIONS, keys, SEED))
         .collect::<Result<Vec<_>, _>>()?;
     let mut runs: Vec<Vec<Run>> = vec![Vec::new(); subjects.len()];
     let rounds = if options.quick { 1 } else { ROUNDS };
@@ -161,9 +168,8 @@ fn prove(subject: &Subject, runs: &[Run]) -> Result<(), Problem> {
 fn half_peak(options: &Options) -> Result<Outcome, Problem> {
     let keys = options.scaled(KEYS);
     let (tollgate, redis) = (Server::tollgate(keys)?, Server::redis()?);
-    let connect = |server: &Server, dialect| {
-        Generator::connect(server.resp, dialect, CONNECTIONS, keys, SEED)
-    };
+    let connect =
+        |server: &Server, dialect| Generator::connect(server.resp, dialect, CONNECTIONS, keys, SEED);
     let (mut ours, mut theirs) = (connect(&tollgate, Dialect::Throttle)?, connect(&redis, Dialect::Ping)?);
     ours.closed_loop(1, length(options))?;
     let peak = ours.closed_loop(1, length(options))?.per_second();
@@ -191,7 +197,9 @@ fn memory(door: Door, options: &Options) -> Result<Outcome, Problem> {
     let run = Generator::connect(address, dialect, 1, keys, SEED)?.fill(pipeline)?;
     if run.admitted != u64::from(keys) {
         let admitted = run.admitted;
-        return Err(Problem::failed(format!("of {keys} new keys {admitted} were admitted, which should be all")));
+        return Err(Problem::failed(format!(
+            "of {keys} new keys {admitted} were admitted, which should be all"
+        )));
     }
     let full = megabytes(server.resident_bytes()?);
     let row = |subject, megabytes| Row {

@@ -168,7 +168,11 @@ mod tests {
             for cut in 0..bytes.len() {
                 assert_eq!(dialect.read(&bytes[..cut]), None, "{dialect:?} {cut}");
             }
-            assert_eq!(dialect.read(&[bytes, b"more"].concat()), Some((bytes.len(), expected)), "{dialect:?}");
+            assert_eq!(
+                dialect.read(&[bytes, b"more"].concat()),
+                Some((bytes.len(), expected)),
+                "{dialect:?}"
+            );
         }
     }
 

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::splitmix::SplitMix;
 use crate::stopwatch::instant;
 
-const READ_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 16 * 1024;
 /// A server that says nothing for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -85,11 +85,17 @@ impl Generator {
         let failed = |error| Problem::failed(format!("cannot wait for {server}: {error}"));
         let poll = Poll::new().map_err(failed)?;
         let events = Events::with_capacity(connections);
-        let connections = (0..connections).map(|_| Connection::open(server)).collect::<Result<Vec<_>, _>>()?;
-        let mut generator = Generator { dialect, poll, events, connections, random: SplitMix::new(seed), keys };
+        let connections =
+            (0..connections).map(|_| Connection::open(server)).collect::<Result<Vec<_>, _>>()?;
+        let mut generator =
+            Generator { dialect, poll, events, connections, random: SplitMix::new(seed), keys };
         for (at, connection) in generator.connections.iter_mut().enumerate() {
             let interest = Interest::READABLE | Interest::WRITABLE;
-            generator.poll.registry().register(&mut connection.stream, Token(at), interest).map_err(failed)?;
+            generator
+                .poll
+                .registry()
+                .register(&mut connection.stream, Token(at), interest)
+                .map_err(failed)?;
         }
         Ok(generator)
     }
@@ -192,7 +198,9 @@ fn wait(poll: &mut Poll, events: &mut Events, longest: Option<Duration>) -> Resu
 
 fn check_patience(began: Instant, length: Duration) -> Result<(), Problem> {
     if began.elapsed_by_stopwatch() > length + PATIENCE {
-        return Err(Problem::failed("a server has not answered for 20 s; its log is in target/bench-servers"));
+        return Err(Problem::failed(
+            "a server has not answered for 20 s; its log is in target/bench-servers",
+        ));
     }
     Ok(())
 }
@@ -214,7 +222,12 @@ impl Connection {
         let stream = std::net::TcpStream::connect(server).map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
         stream.set_nonblocking(true).map_err(failed)?;
-        Ok(Connection { stream: TcpStream::from_std(stream), input: Vec::new(), output: Vec::new(), under_way: VecDeque::new() })
+        Ok(Connection {
+            stream: TcpStream::from_std(stream),
+            input: Vec::new(),
+            output: Vec::new(),
+            under_way: VecDeque::new(),
+        })
     }
 
     fn send_batch(

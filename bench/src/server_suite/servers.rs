@@ -56,7 +56,16 @@ impl Server {
     pub(crate) fn redis() -> Result<Self, Problem> {
         let resp = free_address()?;
         let mut command = pinned(Path::new("redis-server"));
-        command.args(["--port", &resp.port().to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+        command.args([
+            "--port",
+            &resp.port().to_string(),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]);
         Self::start("redis", command, resp, resp)
     }
 
@@ -76,7 +85,8 @@ impl Server {
         let failed = |error: std::io::Error| Problem::failed(format!("redis takes no script: {error}"));
         let mut stream = TcpStream::connect(self.resp).map_err(failed)?;
         stream.set_read_timeout(Some(START_MAX)).map_err(failed)?;
-        write!(stream, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n${}\r\n{SCRIPT}\r\n", SCRIPT.len()).map_err(failed)?;
+        write!(stream, "*3\r\n$6\r\nSCRIPT\r\n$4\r\nLOAD\r\n${}\r\n{SCRIPT}\r\n", SCRIPT.len())
+            .map_err(failed)?;
         // `$40`, the hash, both with their line ends.
         let mut reply = [0; 47];
         stream.read_exact(&mut reply).map_err(failed)?;
