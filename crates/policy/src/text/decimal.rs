@@ -117,10 +117,8 @@ pub(super) fn number(node: &Node<'_>, field: &str, example: &str, found: &mut Fo
 
 /// A whole number between two others, or a mistake.
 pub(super) fn whole(node: &Node<'_>, field: &str, least: u64, most: u64, found: &mut Found) -> Option<u64> {
-    let whole = match is_negative(node) {
-        true => None,
-        false => number(node, field, &least.max(1).to_string(), found)?.whole(),
-    };
+    let whole =
+        if is_negative(node) { None } else { number(node, field, &least.max(1).to_string(), found)?.whole() };
     let whole = whole.filter(|whole| (least..=most).contains(whole));
     if whole.is_none() {
         let what = format!("`{field}` is {}, not a whole number from {least} to {most}", node.described());
