@@ -15,20 +15,27 @@ use crate::problem::Problem;
 #[command(after_help = "\
 Examples:
   tollgate man | man -l -
+  tollgate man explain | man -l -
   tollgate man ~/.local/share/man/man1")]
 pub(crate) struct ManFlags {
-    /// Where to write a page for each verb, made if need be; without it, the first page goes to stdout
-    #[arg(value_name = "DIR")]
+    /// Where to write a page for each verb, made if need be; or the verb whose page goes to stdout; without it, the first
+    /// page does
+    #[arg(value_name = "DIR|VERB")]
     directory: Option<PathBuf>,
 }
 
-/// The first page, or the names of the files that all pages were written to.
+/// The first page, that of a verb, or the names of the files that all pages were written to.
 pub(crate) fn page(flags: &ManFlags) -> Result<Page, Problem> {
     let mut command = Invocation::command();
     command.build();
     let Some(directory) = &flags.directory else {
         return Ok(Page::good(rendered(command)));
     };
+    // Whoever names a verb wants to read; `./explain` is a directory whatever it is called.
+    let verb = command.get_subcommands().find(|verb| directory.as_os_str() == verb.get_name());
+    if let Some(verb) = verb.filter(|_| !directory.is_dir()) {
+        return Ok(Page::good(rendered(verb.clone())));
+    }
     let unwritten = |path: &Path| {
         let path = path.to_owned();
         move |error| Problem::Unwritten { what: "the manual", path, error }

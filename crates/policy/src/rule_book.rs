@@ -19,6 +19,7 @@ use crate::index::Index;
 use crate::key::{Key, first_missing};
 use crate::request::{Request, RequestRoom};
 use crate::{Action, Condition, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
+pub(crate) use rollout::has_come_to;
 pub use tally::SHADOW_HITS_MAX;
 pub(crate) use tally::Tally;
 
@@ -172,7 +173,7 @@ impl RuleBook {
             return Step::Skipped { part };
         }
         let standing = match mode {
-            Mode::Enforce if rollout::has_come_to(rule, request) => Standing::Enforced,
+            Mode::Enforce if has_come_to(rule, request) => Standing::Enforced,
             Mode::Enforce => Standing::OutsideRollout,
             Mode::Shadow | Mode::Off => Standing::Shadow,
         };

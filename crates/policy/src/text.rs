@@ -31,6 +31,7 @@ mod mistakes;
 mod network;
 mod path;
 mod rate;
+mod reason_header;
 mod rule;
 mod rule_keys;
 mod rule_name;

@@ -24,11 +24,12 @@
 //! ```
 //! - It answers and never waits for readiness: `poll_ready` asks the inner service alone, and a denied request never reaches it.
 //! - All state is in the [`PolicyLimiter`]: clones of layer and service, connections and threads share every bucket.
-//! - **Who the client is**: the socket's peer ([`PeerAddress`], axum's `ConnectInfo`, tonic's `TcpConnectInfo`), or whom a proxy
-//!   that the policy trusts names. A forwarding header from anybody else is not believed, [counted](TollgateLayer::stats)
-//!   and [warned of](TollgateLayer::on_warning) once.
+//! - **Who the client is**: the socket's peer ([`PeerAddress`], axum's `ConnectInfo`, tonic's `TcpConnectInfo` and, over TLS,
+//!   `TlsConnectInfo`), or whom a proxy that the policy trusts names. A forwarding header from anybody else is not believed,
+//!   [counted](TollgateLayer::stats) and [warned of](TollgateLayer::on_warning) once.
 //! - **Who the user is**: what a [`Principal`] in the request's extensions says, else the claims of a verified token. Programs
 //!   that know more say so by [`TollgateLayer::facts_with`].
+//! - **Which path**: the one that the client sent, also inside of axum's `Router::nest` (its `OriginalUri`).
 //! - **Which route**: axum's `MatchedPath`, which is there under `Router::route_layer`; the normalised path otherwise.
 //! - **Fields**: on admits and denials alike, as the policy's header profile says. If a response already has one of the fields
 //!   that would be added, none is: half of one limiter's figures beside half of another's would be untrue, and a handler
@@ -41,7 +42,7 @@
 //!
 //! # Features
 //! `tokio` (default): requests shaped by a leaky bucket wait for their turn; without it they go ahead at once. `axum`, `tonic`:
-//! routes and peers as those know them. `jwt`: tokens are verified.
+//! paths, routes and peers as those know them; `tonic-tls`: peers of tonic servers that speak TLS. `jwt`: tokens are verified.
 
 mod layer;
 

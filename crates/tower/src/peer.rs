@@ -13,7 +13,7 @@ pub struct PeerAddress(pub IpAddr);
 #[inline]
 pub(crate) fn of(extensions: &Extensions) -> Option<IpAddr> {
     let ours = extensions.get().map(|PeerAddress(address)| *address);
-    ours.or_else(|| of_axum(extensions)).or_else(|| of_tonic(extensions))
+    ours.or_else(|| of_axum(extensions)).or_else(|| of_tonic(extensions)).or_else(|| of_tonic_tls(extensions))
 }
 
 #[cfg(feature = "axum")]
@@ -35,6 +35,21 @@ fn of_tonic(extensions: &Extensions) -> Option<IpAddr> {
 
 #[cfg(not(feature = "tonic"))]
 fn of_tonic(_: &Extensions) -> Option<IpAddr> {
+    None
+}
+
+#[cfg(feature = "tonic-tls")]
+fn of_tonic_tls(extensions: &Extensions) -> Option<IpAddr> {
+    use tokio_rustls::server::TlsStream;
+    use tonic::transport::server::Connected;
+
+    // `TlsConnectInfo<TcpConnectInfo>`. Tonic exports that name together with cryptography only; its trait says it without.
+    type Info = <TlsStream<tokio::net::TcpStream> as Connected>::ConnectInfo;
+    extensions.get::<Info>()?.get_ref().remote_addr().map(|peer| peer.ip())
+}
+
+#[cfg(not(feature = "tonic-tls"))]
+fn of_tonic_tls(_: &Extensions) -> Option<IpAddr> {
     None
 }
 

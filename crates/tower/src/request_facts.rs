@@ -1,7 +1,7 @@
 //! What a request's line, fields and body say of it. Copies nothing.
 
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Version};
+use http::{HeaderMap, Uri, Version};
 use http_body::SizeHint;
 use tollgate::policy::{Facts, Headers as _};
 
@@ -11,10 +11,11 @@ use crate::header_fields::HeaderFields;
 /// The facts that need nobody's trust. Client, user and claims are somebody else's work.
 #[inline]
 pub(crate) fn of<'a>(head: RequestHead<'a>, body: &SizeHint) -> Facts<'a> {
-    let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
+    let uri = uri(head);
+    let target = uri.path_and_query().map_or("/", |target| target.as_str());
     Facts {
         // That of the target where it has one (HTTP/2, absolute form), which goes before the field (RFC 9112, 3.2.2).
-        host: head.uri.host().unwrap_or_default(),
+        host: uri.host().unwrap_or_default(),
         route: route(head),
         version: version(head.version),
         body_bytes: body_bytes(head.headers, body),
@@ -40,6 +41,18 @@ fn body_bytes(headers: &HeaderMap, body: &SizeHint) -> Option<u64> {
         let announced = fields.get(CONTENT_LENGTH.as_str());
         announced.filter(|_| !headers.contains_key(TRANSFER_ENCODING)).and_then(|text| text.parse().ok())
     })
+}
+
+/// The target that the client sent. The request's own lacks what a router is nested under, so no rule by path would apply
+/// there. Both are the server's word: no client can put an extension into a request.
+#[cfg(feature = "axum")]
+fn uri(head: RequestHead<'_>) -> &Uri {
+    head.extensions.get().map_or(head.uri, |axum::extract::OriginalUri(uri)| uri)
+}
+
+#[cfg(not(feature = "axum"))]
+fn uri(head: RequestHead<'_>) -> &Uri {
+    head.uri
 }
 
 #[cfg(feature = "axum")]
@@ -76,6 +89,17 @@ mod tests {
         let absolute = request(Request::post("http://one.example/x").header("host", "two.example"));
         let absolute = facts(&absolute, SizeHint::default());
         assert_eq!((absolute.method, absolute.target, absolute.host), ("POST", "/x", "one.example"));
+    }
+
+    #[cfg(feature = "axum")]
+    #[test]
+    fn what_a_router_has_stripped_is_still_of_the_target() {
+        let mut nested = request(Request::get("/search?q=1"));
+        assert_eq!(facts(&nested, SizeHint::default()).target, "/search?q=1", "no router said more");
+        let sent = Uri::from_static("http://one.example/api/search?q=1");
+        nested.extensions_mut().insert(axum::extract::OriginalUri(sent));
+        let nested = facts(&nested, SizeHint::default());
+        assert_eq!((nested.target, nested.host), ("/api/search?q=1", "one.example"));
     }
 
     #[test]

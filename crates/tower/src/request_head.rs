@@ -8,7 +8,7 @@ use http::{Extensions, HeaderMap, Method, Request, Uri, Version};
 pub struct RequestHead<'a> {
     /// The method.
     pub method: &'a Method,
-    /// The target.
+    /// The target; inside of a nested router of axum, what is left of it. Rules go by the whole one.
     pub uri: &'a Uri,
     /// The version of HTTP.
     pub version: Version,

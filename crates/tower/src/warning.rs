@@ -33,8 +33,9 @@ impl fmt::Display for Warning {
             ),
             Warning::WithoutPeer => f.write_str(
                 "the peer's address is unknown, so all clients share one bucket of rules by address; with axum, serve \
-                 `into_make_service_with_connect_info::<SocketAddr>()` and enable the feature `axum`; elsewhere, put a \
-                 `PeerAddress` into the request's extensions",
+                 `into_make_service_with_connect_info::<SocketAddr>()` and enable the feature `axum`; with tonic, enable \
+                 the feature `tonic`, and `tonic-tls` if it speaks TLS; elsewhere, put a `PeerAddress` into the request's \
+                 extensions",
             ),
             Warning::WithoutTokenKeys => f.write_str(
                 "the policy has `jwt`, and the layer no keys to verify tokens with, so every token counts as none; give them with \
@@ -60,7 +61,7 @@ mod tests {
             "`x-forwarded-for` from 10.0.0.7, which is no trusted proxy, was ignored; if it is a proxy of yours, add to the \
              policy: client_address: {trusted_proxies: [\"10.0.0.7/32\"]}"
         );
-        for cure in ["into_make_service_with_connect_info", "PeerAddress"] {
+        for cure in ["into_make_service_with_connect_info", "`tonic-tls`", "PeerAddress"] {
             assert!(Warning::WithoutPeer.to_string().contains(cure));
         }
     }

@@ -1,8 +1,7 @@
 //! All that there is to say of one request: what the rule book says, what the buckets say, and what the client is told.
 
 use tollgate::policy::{
-    Action, DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest,
-    span_text,
+    DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest, span_text,
 };
 use tollgate::{Answer, Clock, Decision, Limiter, Span, Tokens, Verdict};
 
@@ -71,8 +70,9 @@ impl<'p> Account<'p> {
             Limiter::builder().keys_max(KEYS_MAX).clock(Clock::stopped()).build_with_policy(told)?;
         let seen = request.seen_by(policy);
         let facts = seen.facts();
-        // Places are kept by those who are at work.
-        let at_work: Vec<Decision> = (0..after).map(|_| limiter.check(&facts)).filter(holds_places).collect();
+        // Places are kept by those who are at work, also those of rules that only watch.
+        let earlier = (0..after).map(|_| limiter.check(&facts));
+        let at_work: Vec<Decision> = earlier.filter(Decision::awaits_response).collect();
         let asked = limiter.peek(&facts);
         let before: Vec<Tokens> = limiter.balances(&asked).collect();
         let shadow_denied = |at: usize| limiter.rule_stats(at).shadow_denied;
@@ -116,12 +116,6 @@ impl Account<'_> {
         let (peer, found) = (self.request.peer?, self.seen.client_address?);
         Some(client_text::of(&self.policy.client_address, &found, peer))
     }
-}
-
-/// Whether somebody has to stay for it.
-fn holds_places(decision: &Decision) -> bool {
-    let takes = |action: &Action| matches!(action, Action::Limit(tollgate::Algorithm::Concurrency(_)));
-    decision.is_admitted() && decision.rules().any(|rule| takes(&rule.action))
 }
 
 fn fate(explained: &RuleExplanation, is_violated: bool, would_deny: bool) -> Fate {

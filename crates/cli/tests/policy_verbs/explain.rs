@@ -121,6 +121,18 @@ fn a_rule_that_watches_says_what_it_would_have_done() {
 }
 
 #[test]
+fn a_rule_that_watches_places_says_what_it_would_have_done() {
+    let policy = "[{name: c, scope: global, algorithm: concurrency, places: 1, timeout: 60s, mode: shadow}, \
+         {name: open, scope: global, rate: 10/s, burst: 50}]";
+    let folder = Folder::new("explain_shadow_places").with("policy.yaml", policy);
+    let shown = printed(folder.run("explain policy.yaml --after 3"));
+    assert!(shown.contains("it would have denied"), "{shown}");
+    assert!(shown.contains("admitted: "), "{shown}");
+    let shown = printed(folder.run("explain policy.yaml"));
+    assert!(!shown.contains("it would have denied"), "{shown}");
+}
+
+#[test]
 fn a_blocked_request_is_403_and_names_its_rule() {
     let shown = printed(folder("explain_block").run("explain tiers.yaml --path /x/../ADMIN/"));
     assert!(shown.starts_with("GET /x/../ADMIN/\nrules see the path as /admin\n"), "{shown}");

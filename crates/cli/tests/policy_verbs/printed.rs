@@ -111,6 +111,22 @@ fn the_manual_has_a_page_for_every_verb() {
 }
 
 #[test]
+fn the_page_of_one_verb_is_printed_unless_a_directory_has_its_name() {
+    let folder = Folder::new("printed_man_of_a_verb");
+    printed(folder.run("man pages"));
+    assert_eq!(printed(folder.run("man explain")), folder.read("pages/tollgate-explain.1"));
+    assert!(!folder.path("explain").exists());
+
+    std::fs::create_dir(folder.path("check")).unwrap();
+    let names = printed(folder.run("man check"));
+    assert!(names.lines().any(|line| line == "check/tollgate-check.1"), "{names}");
+    assert!(folder.path("check/tollgate-check.1").exists());
+
+    let names = printed(folder.run("man ./explain"));
+    assert!(names.lines().any(|line| line == "./explain/tollgate-explain.1"), "a path is no verb: {names}");
+}
+
+#[test]
 fn help_of_every_verb_is_data() {
     let folder = Folder::new("printed_help");
     for verb in ["init", "check", "explain", "test", "presets", "schema", "completions", "man"] {

@@ -7,7 +7,7 @@ use crate::key::Key;
 use crate::request::Request;
 
 /// Whether the rule is enforced for the request's key. Rules of different names begin with different keys.
-pub(super) fn has_come_to(rule: &Rule, request: &Request<'_>) -> bool {
+pub(crate) fn has_come_to(rule: &Rule, request: &Request<'_>) -> bool {
     match rule.rollout_percent {
         0 => false,
         100.. => true,

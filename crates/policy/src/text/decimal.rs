@@ -117,8 +117,9 @@ pub(super) fn number(node: &Node<'_>, field: &str, example: &str, found: &mut Fo
 
 /// A whole number between two others, or a mistake.
 pub(super) fn whole(node: &Node<'_>, field: &str, least: u64, most: u64, found: &mut Found) -> Option<u64> {
-    let number = number(node, field, &least.max(1).to_string(), found)?;
-    let whole = number.whole().filter(|whole| (least..=most).contains(whole));
+    let whole =
+        if is_negative(node) { None } else { number(node, field, &least.max(1).to_string(), found)?.whole() };
+    let whole = whole.filter(|whole| (least..=most).contains(whole));
     if whole.is_none() {
         let what = format!("`{field}` is {}, not a whole number from {least} to {most}", node.described());
         found.add(node.place, what, format!("write a whole number from {least} to {most}"));
@@ -130,6 +131,7 @@ pub(super) fn whole(node: &Node<'_>, field: &str, least: u64, most: u64, found: 
 pub(super) fn percent(node: &Node<'_>, field: &str, found: &mut Found) -> Option<u8> {
     let percent = match node.scalar().and_then(|text| text.strip_suffix('%')) {
         Some(digits) => Decimal::read(digits.trim_end()).ok().and_then(Decimal::whole),
+        None if is_negative(node) => None,
         None => number(node, field, "25", found)?.whole(),
     };
     let percent = percent.and_then(|percent| u8::try_from(percent).ok()).filter(|percent| *percent <= 100);
@@ -138,6 +140,11 @@ pub(super) fn percent(node: &Node<'_>, field: &str, found: &mut Found) -> Option
         found.add(node.place, what, "write a whole number of percent from 0 to 100");
     }
     percent
+}
+
+/// Whether it is a number below 0: for fields that name the numbers they take themselves, of which 0 may be one.
+fn is_negative(node: &Node<'_>) -> bool {
+    matches!(&node.kind, Kind::Plain(text) if Decimal::read(text) == Err(NotDecimal::Negative))
 }
 
 #[cfg(test)]

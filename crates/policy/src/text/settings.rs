@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::found::Found;
 use super::rule::header;
 use super::tree::{Kind, Node};
-use super::{choice, decimal, network};
+use super::{choice, decimal, network, reason_header};
 
 /// How answers look (H2–H4).
 pub(super) fn answers(node: &Node<'_>, found: &mut Found) -> Option<AnswerSettings> {
@@ -21,11 +21,9 @@ pub(super) fn answers(node: &Node<'_>, found: &mut Found) -> Option<AnswerSettin
     let jitter = fields
         .take("jitter_percent")
         .map_or(Some(usual.jitter_percent), |node| decimal::percent(node, "jitter_percent", found));
-    let reason_header = match fields.take("reason_header") {
-        // As typed: header names are shown in the case that people chose.
-        Some(node) => header(node, "reason_header", found).and(node.scalar()).map(Into::into),
-        None => Some(usual.reason_header),
-    };
+    let reason_header = fields
+        .take("reason_header")
+        .map_or(Some(usual.reason_header), |node| reason_header::read(node, found));
     fields.refuse_rest("`answers`", &FIELDS, found);
     Some(AnswerSettings {
         headers: headers?,

@@ -8,6 +8,7 @@ mod clones;
 mod costs;
 mod described;
 mod grpc;
+mod grpc_tls;
 mod principals;
 mod proxies;
 mod refusals;
