@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::engine::{Engine, Reload};
 use crate::policy_source::PolicySource;
+use crate::service_manager::ServiceManager;
 
 /// How long to wait after a change for those that come with it.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -30,11 +31,11 @@ impl Drop for Following {
 }
 
 /// Begins to follow the policy's file.
-pub(crate) fn follow(engine: &Arc<Engine>) -> Following {
-    Following(tokio::spawn(run(Arc::clone(engine))))
+pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> Following {
+    Following(tokio::spawn(run(Arc::clone(engine), Arc::clone(manager))))
 }
 
-async fn run(engine: Arc<Engine>) {
+async fn run(engine: Arc<Engine>, manager: Arc<ServiceManager>) {
     let mut hangup = match signal(SignalKind::hangup()) {
         Ok(hangup) => hangup,
         Err(error) => return tracing::warn!(%error, "cannot listen to SIGHUP; the policy is not read again"),
@@ -52,9 +53,17 @@ async fn run(engine: Arc<Engine>) {
         };
         // Links may lead elsewhere now.
         watch.refresh();
-        let engine = Arc::clone(&engine);
+        if is_asked {
+            manager.reloading();
+        }
+        let reloaded = Arc::clone(&engine);
         // A large policy takes a while to compile.
-        let _ = tokio::task::spawn_blocking(move || reload(&engine, is_asked)).await;
+        let _ = tokio::task::spawn_blocking(move || reload(&reloaded, is_asked)).await;
+        if is_asked {
+            manager.ready(&engine.summary());
+        } else {
+            manager.status(&engine.summary());
+        }
     }
 }
 

@@ -1,0 +1,16 @@
+//! The service as it is deployed: under a service manager, in a container, behind the example middlewares, and as the README's
+//! quick start has it. The real binary, real sockets, real neighbours.
+//!
+//! What a neighbour needs is set up by `cargo xtask test setup`; `TOLLGATE_SKIP=express,fastapi,systemd` leaves neighbours out by name.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+#[path = "deployment/curl.rs"]
+mod curl;
+#[path = "deployment/healthcheck.rs"]
+mod healthcheck;
+#[path = "deployment/process.rs"]
+mod process;
+#[path = "deployment/scratch.rs"]
+mod scratch;
+#[path = "deployment/service_manager.rs"]
+mod service_manager;
