@@ -4,6 +4,7 @@
 //! The last line of stdout is always `N passed, N failed, N skipped`.
 
 mod build_checks;
+mod components;
 mod examples;
 mod requirements;
 mod selection;
@@ -61,7 +62,7 @@ pub(crate) fn execute(workspace: &Workspace, arguments: &[String]) -> Result<Exi
             summary.add(Line::not_run(step, why));
             continue;
         }
-        let (line, stop) = run_step(step, workspace);
+        let (line, stop) = run_step(step, workspace, &selection);
         println!("{}", line.ending());
         summary.add(line);
         stopped = stopped.or(stop);
@@ -84,9 +85,9 @@ fn reason_not_to_run(step: Step, selection: &Selection, stopped: Option<Stop>) -
     }
 }
 
-fn run_step(step: Step, workspace: &Workspace) -> (Line, Option<Stop>) {
+fn run_step(step: Step, workspace: &Workspace, selection: &Selection) -> (Line, Option<Stop>) {
     let stopwatch = Stopwatch::start();
-    let report = step.run(workspace).unwrap_or_else(|problem| {
+    let report = step.run(workspace, selection).unwrap_or_else(|problem| {
         println!("{}", paint::bad(&problem.to_string()));
         Tally::FAILURE.into()
     });

@@ -71,11 +71,17 @@ impl Invocation {
     }
 
     /// Runs it in silence and returns its stdout; its stderr goes into the problem if it fails.
-    pub(crate) fn read(mut self) -> Result<String, Problem> {
+    pub(crate) fn read(self) -> Result<String, Problem> {
+        self.read_both().map(|(stdout, _)| stdout)
+    }
+
+    /// The same, with its stderr: where some say their version.
+    pub(crate) fn read_both(mut self) -> Result<(String, String), Problem> {
         let output = self.command.stdin(Stdio::null()).output();
         let output = output.map_err(|error| cannot_start(&self.typed, &error))?;
         if output.status.success() {
-            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+            let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+            Ok((text(output.stdout), text(output.stderr)))
         } else {
             let stderr = String::from_utf8_lossy(&output.stderr);
             Err(Problem::failed(format!("`{}` failed:\n{}", self.typed, stderr.trim_end())))

@@ -39,7 +39,7 @@ const VERBS: [Verb; 5] = [
     Verb {
         name: "test",
         arguments: "[STEP…]",
-        purpose: "the whole gate, or only the named steps; TOLLGATE_SKIP=loom,docs leaves some out",
+        purpose: "the whole gate, or only the named steps; TOLLGATE_SKIP=loom,nginx leaves some out",
         execute: gate::execute,
     },
     Verb {

@@ -26,7 +26,7 @@ pub(super) enum Install {
 }
 
 /// Everything the gate needs.
-pub(super) const REQUIREMENTS: [Requirement; 5] = [
+pub(super) const REQUIREMENTS: [Requirement; 6] = [
     Requirement {
         name: "cargo",
         version_command: &["cargo", "--version"],
@@ -56,6 +56,12 @@ pub(super) const REQUIREMENTS: [Requirement; 5] = [
         version_command: &["git", "--version"],
         at_least: None,
         install: Install::ByHand("apt-get install git"),
+    },
+    Requirement {
+        name: "curl",
+        version_command: &["curl", "--version"],
+        at_least: None,
+        install: Install::ByHand("apt-get install curl"),
     },
 ];
 

@@ -1,20 +1,59 @@
 //! Step `setup`: what the gate needs is here, or is installed, or the caller is told the one line to run.
 
+use std::path::Path;
+
+use crate::metadata::Metadata;
 use crate::paint;
+use crate::problem::Problem;
 use crate::workspace::Workspace;
 
+use super::components::{COMPONENTS, Component};
 use super::requirements::{Install, REQUIREMENTS, Requirement};
+use super::selection::{SKIP_VARIABLE, Selection};
 use super::tally::Tally;
 use super::{Report, Stop};
 
-/// Looks for every requirement, even after one that cannot be had, and installs what it can.
-pub(super) fn run(workspace: &Workspace) -> Report {
-    let missing = REQUIREMENTS.iter().filter(|requirement| !provide(requirement, workspace)).count();
+/// Looks for every requirement and component, even after one that cannot be had, and installs what it can. Each component that
+/// is left out counts as skipped.
+pub(super) fn run(workspace: &Workspace, selection: &Selection) -> Result<Report, Problem> {
+    let mut missing = REQUIREMENTS.iter().filter(|requirement| !provide(requirement, workspace)).count();
+    let mut tally = Tally::default();
+    // Without cargo there is nobody to ask for the target folder, and nothing to test.
     if missing == 0 {
-        Tally::default().into()
-    } else {
-        Report { tally: Tally::FAILURE, stop: Some(Stop::Unequipped) }
+        let tools = Metadata::of_members(workspace)?.target_directory.join("tools");
+        for component in &COMPONENTS {
+            if selection.skips_component(component) {
+                let what = format!("named in {SKIP_VARIABLE}; the tests with it do nothing");
+                println!("   {:<8} {}", component.name, paint::faint(&what));
+                tally += Tally::SKIP;
+            } else if !provide_component(component, &tools) {
+                missing += 1;
+            }
+        }
     }
+    if missing == 0 {
+        return Ok(tally.into());
+    }
+    tally += Tally::FAILURE;
+    Ok(Report { tally, stop: Some(Stop::Unequipped) })
+}
+
+/// Whether the component is there in the end.
+fn provide_component(component: &Component, tools: &Path) -> bool {
+    let name = component.name;
+    if component.find(tools).is_none() {
+        println!("   {name:<8} to target/tools: {}", component.origin());
+        if let Err(problem) = component.unpack(tools) {
+            println!("   {name:<8} {}", paint::bad(&problem.to_string()));
+        }
+    }
+    if let Some(version) = component.find(tools) {
+        println!("   {name:<8} {}", paint::faint(&version));
+        return true;
+    }
+    let cure = format!("missing; mend that, or leave it out: {SKIP_VARIABLE}={name}");
+    println!("   {name:<8} {}", paint::bad(&cure));
+    false
 }
 
 /// Whether the requirement is met in the end.

@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::tidy;
 use crate::workspace::Workspace;
 
-use super::{Report, build_checks, examples, setup, tally::Tally, test_runs};
+use super::{Report, Selection, build_checks, examples, setup, tally::Tally, test_runs};
 
 /// One step of the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,9 +63,9 @@ impl Step {
     }
 
     /// Does the step's work. A problem counts as one failure.
-    pub(super) fn run(self, workspace: &Workspace) -> Result<Report, Problem> {
+    pub(super) fn run(self, workspace: &Workspace, selection: &Selection) -> Result<Report, Problem> {
         match self {
-            Self::Setup => Ok(setup::run(workspace)),
+            Self::Setup => setup::run(workspace, selection),
             Self::Fmt => build_checks::fmt(workspace).map(Report::from),
             Self::Tidy => {
                 tidy::count(workspace).map(|(passed, failed)| Tally { passed, failed, skipped: 0 }.into())

