@@ -4,10 +4,18 @@
 //! What a neighbour needs is set up by `cargo xtask test setup`; `TOLLGATE_SKIP=express,fastapi,systemd` leaves neighbours out by name.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "deployment/component.rs"]
+mod component;
 #[path = "deployment/curl.rs"]
 mod curl;
+#[path = "deployment/express.rs"]
+mod express;
+#[path = "deployment/fastapi.rs"]
+mod fastapi;
 #[path = "deployment/healthcheck.rs"]
 mod healthcheck;
+#[path = "deployment/neighbour.rs"]
+mod neighbour;
 #[path = "deployment/process.rs"]
 mod process;
 #[path = "deployment/scratch.rs"]
