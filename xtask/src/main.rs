@@ -33,7 +33,7 @@ const VERBS: [Verb; 5] = [
     Verb {
         name: "run",
         arguments: "[ARGS…]",
-        purpose: "build Tollgate and run its demo; ARGS go to `tollgate demo`",
+        purpose: "build Tollgate and serve; ARGS go to `tollgate serve`, or begin with another verb",
         execute: run::execute,
     },
     Verb {
@@ -78,7 +78,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode, Problem> {
         print!("{}", help());
         return Ok(ExitCode::SUCCESS);
     };
-    // `run --help` is for the demo; every other verb is explained here.
+    // `run --help` is for the command; every other verb is explained here.
     let asks = |argument: &String| matches!(argument.as_str(), "--help" | "-h");
     if name == "help" || asks(name) || (name != "run" && rest.first().is_some_and(asks)) {
         print!("{}", help());

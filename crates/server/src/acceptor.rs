@@ -16,7 +16,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a client of the HTTP doors is told that is turned away.
 const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
-    Retry-After: 1\r\nContent-Length: 189\r\nConnection: close\r\n\r\n\
+    Retry-After: 1\r\nContent-Length: 188\r\nConnection: close\r\n\r\n\
     {\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
     \"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"the door has as many connections as it may have\"}\n";
 /// The same of the Redis protocol, in the words of Redis.

@@ -43,20 +43,15 @@ impl Address {
         let (host, port) = text.rsplit_once(':').ok_or_else(|| format!("it has no port; {cure}"))?;
         let port = port.parse().map_err(|_| format!("its port is no number from 0 to 65535; {cure}"))?;
         let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
-        let host = match bracketed {
-            Some(host) => host,
-            None if host.contains(':') => {
-                return Err("an IPv6 address needs brackets, as in [::1]:8080".to_owned());
-            }
-            None => host,
-        };
-        if host.is_empty()
-            || host.len() > HOST_BYTES_MAX
-            || host.contains(|c: char| c.is_whitespace() || c == '/')
-        {
+        let name = bracketed.unwrap_or(host);
+        let is_foreign = |c: char| c.is_whitespace() || c == '/';
+        if name.is_empty() || name.len() > HOST_BYTES_MAX || name.contains(is_foreign) {
             return Err(format!("it names no host; {cure}"));
         }
-        Ok(Address::Tcp { host: host.to_owned(), port })
+        if bracketed.is_none() && name.contains(':') {
+            return Err("an IPv6 address needs brackets, as in [::1]:8080".to_owned());
+        }
+        Ok(Address::Tcp { host: name.to_owned(), port })
     }
 }
 

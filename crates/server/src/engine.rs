@@ -50,6 +50,7 @@ impl Engine {
         let limiter = limiter.build_with_policy(policy).map_err(PolicyFault::Unenforceable)?;
         let metrics = Metrics::new();
         metrics.follow_policy(&limiter.policy());
+        warn_of_tokens(&limiter);
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {
             limiter,
@@ -88,6 +89,7 @@ impl Engine {
         }
         self.limiter.swap(text.parse()?).map_err(PolicyFault::Unenforceable)?;
         self.metrics.follow_policy(&self.limiter.policy());
+        warn_of_tokens(&self.limiter);
         let loaded = Loaded { hash: text.hash(), text, version: before.version + 1, is_outdated: false };
         self.in_force.store(std::sync::Arc::new(loaded));
         Ok(Reload::Swapped)
@@ -117,5 +119,15 @@ impl Engine {
 
     pub(crate) fn note_stopping(&self) {
         self.is_stopping.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A policy that looks into tokens finds none here.
+fn warn_of_tokens(limiter: &PolicyLimiter) {
+    let policy = limiter.policy();
+    if policy.jwt.is_some() || policy.trusts_upstream_claims() {
+        tracing::warn!(
+            "the policy looks into tokens, which this build does not read yet: to it, no request has one"
+        );
     }
 }

@@ -70,6 +70,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let engine = Arc::new(Engine::new(source, settings.max_keys).map_err(ServeError::Policy)?);
     let doors = open(settings, passed).await?;
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
+    let manager = Arc::new(ServiceManager::of_environment());
+    let _following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
     let addresses: Vec<(Door, String)> =
         doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
     banner::print(&engine, settings, &addresses);
@@ -82,8 +84,6 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         idle_timeout: settings.idle_timeout,
         ids: AtomicU64::new(1),
     });
-    let manager = Arc::new(ServiceManager::of_environment());
-    let _watching = reload::follow(&engine, &manager);
     let (stop_doors, doors_stop) = watch::channel(false);
     let (stop_health, health_stops) = watch::channel(false);
     let (mut open_doors, mut health) = (JoinSet::new(), JoinSet::new());
@@ -100,13 +100,13 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     }
     manager.ready(&engine.summary());
     signals.stop().await;
+    engine.note_stopping();
+    let _ = stop_doors.send(true);
     manager.stopping();
     tracing::info!(
         grace_s = settings.grace.as_secs(),
         "stopping: no new connections, open requests are finished"
     );
-    engine.note_stopping();
-    let _ = stop_doors.send(true);
     let drained = async {
         while open_doors.join_next().await.is_some() {}
         // Whoever watches over us learns until the end that we are not ready.

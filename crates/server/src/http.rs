@@ -29,6 +29,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -36,7 +37,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
@@ -44,10 +45,8 @@ use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::patient_stream::PatientStream;
 
-/// Longest head of a request, in bytes; longer ones get 431.
+/// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
-/// Most header fields of a request; more get 431.
-const FIELDS_MAX: usize = 128;
 
 type Reply = Response<Full<Bytes>>;
 
@@ -59,16 +58,18 @@ pub(crate) async fn serve(
     peer: Option<IpAddr>,
     mut stop: watch::Receiver<bool>,
 ) {
-    let stream = PatientStream::new(stream, None, gatehouse.idle_timeout);
+    // Only a whole head is progress: who sends one byte now and then is given up like who sends nothing.
+    let heard = Arc::new(AtomicBool::new(false));
+    let stream = PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard));
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
+        heard.store(true, Ordering::Relaxed);
         Ok(match door {
             Door::Http => route::answer(gatehouse, peer, request).await,
-            _ => route::answer_about_us(gatehouse, &request),
+            _ => route::answer_about_us(gatehouse, door, &request),
         })
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(gatehouse.idle_timeout);
-    builder.max_buf_size(HEAD_BYTES_MAX).max_headers(FIELDS_MAX).pipeline_flush(true).writev(false);
+    builder.header_read_timeout(None).max_header_size(HEAD_BYTES_MAX).writev(false);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     // How it ended is the client's affair.
     tokio::select! {

@@ -1,10 +1,12 @@
-//! A connection whose other end must make progress: one that neither reads nor writes for too long is given up.
+//! A connection whose other end must make progress: one that says nothing, or takes no answer, for too long is given up.
 //!
 //! Costs nothing while there is progress: the timer is not set anew by every read, so time-outs are between one and two times
-//! as long as they are said to be.
+//! as long as they are said to be. What progress in reading is may be the caller's to say, so that one byte now and then is none.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,28 +24,62 @@ pub(crate) struct PatientStream<S> {
 /// How long one end waits for the other.
 #[derive(Debug)]
 struct Patience {
-    /// `None`: forever.
-    limit: Option<Duration>,
+    limit: Duration,
     timer: Option<Pin<Box<Sleep>>>,
-    has_progressed: bool,
+    progress: Progress,
+}
+
+/// Whether there was progress since somebody asked.
+#[derive(Debug)]
+enum Progress {
+    /// Bytes came or went.
+    OfBytes(bool),
+    /// The caller says so.
+    Told(Arc<AtomicBool>),
+}
+
+impl Progress {
+    fn take(&mut self) -> bool {
+        match self {
+            Progress::OfBytes(was_made) => std::mem::take(was_made),
+            Progress::Told(was_made) => was_made.swap(false, Ordering::Relaxed),
+        }
+    }
 }
 
 impl<S> PatientStream<S> {
-    /// Gives up reading after `read`, if it is given, and writing after `write`.
-    pub(crate) fn new(stream: S, read: Option<Duration>, write: Duration) -> PatientStream<S> {
-        PatientStream { stream, reading: Patience::new(read), writing: Patience::new(Some(write)) }
+    /// Gives up reading when nothing came for `read`, and writing when nothing was taken for `write`.
+    pub(crate) fn new(stream: S, read: Duration, write: Duration) -> PatientStream<S> {
+        let (reading, writing) = (Progress::OfBytes(false), Progress::OfBytes(false));
+        PatientStream {
+            stream,
+            reading: Patience::new(read, reading),
+            writing: Patience::new(write, writing),
+        }
+    }
+
+    /// Gives up reading when nobody has set `progress` for `limit`, and writing when nothing was taken for as long.
+    pub(crate) fn told(stream: S, limit: Duration, progress: Arc<AtomicBool>) -> PatientStream<S> {
+        let (reading, writing) = (Progress::Told(progress), Progress::OfBytes(false));
+        PatientStream {
+            stream,
+            reading: Patience::new(limit, reading),
+            writing: Patience::new(limit, writing),
+        }
     }
 }
 
 impl Patience {
-    fn new(limit: Option<Duration>) -> Patience {
-        Patience { limit, timer: None, has_progressed: false }
+    fn new(limit: Duration, progress: Progress) -> Patience {
+        Patience { limit, timer: None, progress }
     }
 
     /// What a read or write came to: an error if it has been waited for too long.
     fn judge<T>(&mut self, result: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if result.is_ready() {
-            self.has_progressed = true;
+            if let Progress::OfBytes(was_made) = &mut self.progress {
+                *was_made = true;
+            }
             return result;
         }
         ready!(self.poll_spent(cx));
@@ -51,15 +87,15 @@ impl Patience {
     }
 
     fn poll_spent(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(limit) = self.limit else { return Poll::Pending };
         loop {
-            let timer = self.timer.get_or_insert_with(|| {
-                self.has_progressed = false;
-                Box::pin(tokio::time::sleep(limit))
+            let Patience { limit, timer, progress } = self;
+            let running = timer.get_or_insert_with(|| {
+                progress.take();
+                Box::pin(tokio::time::sleep(*limit))
             });
-            ready!(timer.as_mut().poll(cx));
-            self.timer = None;
-            if !self.has_progressed {
+            ready!(running.as_mut().poll(cx));
+            *timer = None;
+            if !progress.take() {
                 return Poll::Ready(());
             }
         }
@@ -105,7 +141,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_says_nothing_is_given_up() {
         let (_silent, ours) = duplex(64);
-        let mut ours = PatientStream::new(ours, Some(SECOND), SECOND);
+        let mut ours = PatientStream::new(ours, SECOND, SECOND);
         assert_eq!(ours.read_u8().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
@@ -118,16 +154,44 @@ mod tests {
                 theirs.write_u8(byte).await.unwrap();
             }
         });
-        let mut ours = PatientStream::new(ours, Some(SECOND), SECOND);
+        let mut ours = PatientStream::new(ours, SECOND, SECOND);
         for byte in 0..20 {
             assert_eq!(ours.read_u8().await.unwrap(), byte);
         }
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_byte_now_and_then_is_no_progress_where_the_caller_says_what_is() {
+        let (mut theirs, ours) = duplex(64);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(SECOND / 10).await;
+                if theirs.write_u8(0).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let progress = Arc::new(AtomicBool::new(false));
+        let mut ours = PatientStream::told(ours, SECOND, Arc::clone(&progress));
+        for _ in 0..50 {
+            progress.store(true, Ordering::Relaxed);
+            ours.read_u8().await.unwrap();
+        }
+        let mut heard = 0;
+        let error = loop {
+            match ours.read_u8().await {
+                Ok(_) => heard += 1,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!((5..=20).contains(&heard), "{heard}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn who_does_not_take_the_answer_is_given_up() {
         let (_deaf, ours) = duplex(64);
-        let mut ours = PatientStream::new(ours, None, SECOND);
+        let mut ours = PatientStream::new(ours, SECOND, SECOND);
         assert_eq!(ours.write_all(&[0; 65]).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -3,12 +3,13 @@
 //! What is watched are directories, since editors and deployments replace files and links rather than writing into them. A bad
 //! file leaves the old policy in force.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -30,18 +31,24 @@ impl Drop for Following {
     }
 }
 
-/// Begins to follow the policy's file.
-pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> Following {
-    Following(tokio::spawn(run(Arc::clone(engine), Arc::clone(manager))))
+/// Begins to follow the policy's file: from now on no change is missed, nor is one since it was read.
+pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> io::Result<Following> {
+    let hangup = signal(SignalKind::hangup())?;
+    let (tell, changes) = mpsc::channel(CHANGES_MAX);
+    let watch = Watch::new(engine.source(), tell.clone());
+    // It may have changed before it was watched.
+    let _ = tell.try_send(());
+    let (engine, manager) = (Arc::clone(engine), Arc::clone(manager));
+    Ok(Following(tokio::spawn(run(engine, manager, hangup, changes, watch))))
 }
 
-async fn run(engine: Arc<Engine>, manager: Arc<ServiceManager>) {
-    let mut hangup = match signal(SignalKind::hangup()) {
-        Ok(hangup) => hangup,
-        Err(error) => return tracing::warn!(%error, "cannot listen to SIGHUP; the policy is not read again"),
-    };
-    let (tell, mut changes) = mpsc::channel(CHANGES_MAX);
-    let mut watch = Watch::new(engine.source(), tell);
+async fn run(
+    engine: Arc<Engine>,
+    manager: Arc<ServiceManager>,
+    mut hangup: Signal,
+    mut changes: mpsc::Receiver<()>,
+    mut watch: Watch,
+) {
     loop {
         let is_asked = tokio::select! {
             _ = hangup.recv() => true,
@@ -56,13 +63,14 @@ async fn run(engine: Arc<Engine>, manager: Arc<ServiceManager>) {
         if is_asked {
             manager.reloading();
         }
-        let reloaded = Arc::clone(&engine);
+        let (before, reloaded) = (engine.summary(), Arc::clone(&engine));
         // A large policy takes a while to compile.
         let _ = tokio::task::spawn_blocking(move || reload(&reloaded, is_asked)).await;
+        let after = engine.summary();
         if is_asked {
-            manager.ready(&engine.summary());
-        } else {
-            manager.status(&engine.summary());
+            manager.ready(&after);
+        } else if after != before {
+            manager.status(&after);
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::resp::{Answer, Ask, Next, Session, Throttle};
 /// Bytes of one read: some hundred requests, after which others have their turn.
 const READ_BYTES: usize = 16 * 1_024;
 /// Pools keep connections that say nothing for a while.
-const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+const IDLE_MAX: Duration = Duration::from_hours(1);
 /// How long a request may take to arrive, and a reply to be taken.
 const REQUEST_MAX: Duration = Duration::from_secs(30);
 
@@ -31,7 +31,7 @@ pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut stream = PatientStream::new(stream, Some(IDLE_MAX), REQUEST_MAX);
+    let mut stream = PatientStream::new(stream, IDLE_MAX, REQUEST_MAX);
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store::new(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());

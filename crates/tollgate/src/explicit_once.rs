@@ -35,7 +35,7 @@ impl Explicit<'_> {
         }
         let shared = self.shared;
         let asked = charges.iter().map(ExplicitCharge::asked);
-        let place = match shared.remembered.place(&idempotency_key, asked) {
+        let place = match shared.remembered.place(&idempotency_key, &asked) {
             Ok(place) => place,
             Err(error) => return ExplicitVerdict::invalid(error),
         };

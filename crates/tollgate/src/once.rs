@@ -35,7 +35,7 @@ impl Remembered {
     pub(crate) fn place(
         &self,
         idempotency_key: &impl Key,
-        asked: impl Iterator<Item = impl Hash> + Clone,
+        asked: &(impl Iterator<Item = impl Hash> + Clone),
     ) -> Result<Place<'_, u128, Verdict>, CheckError> {
         let name = idempotency_key.with_bytes(|kind, bytes| {
             kind.accept(bytes).map(|()| self.name(&[&[kind as u8], bytes].concat(), asked))
@@ -47,7 +47,7 @@ impl Remembered {
         }
     }
 
-    fn name(&self, once: &[u8], asked: impl Iterator<Item = impl Hash> + Clone) -> u128 {
+    fn name(&self, once: &[u8], asked: &(impl Iterator<Item = impl Hash> + Clone)) -> u128 {
         let [high, low] = [0, 1].map(|half: usize| {
             let mut hasher = self.secrets[half].build_hasher();
             once.hash(&mut hasher);
@@ -102,7 +102,7 @@ impl Limiter {
             return Verdict::Invalid(CheckError::ZeroLifetime);
         }
         let shared = &self.default.shared;
-        let place = match shared.remembered.place(&idempotency_key, charges.iter().map(asked)) {
+        let place = match shared.remembered.place(&idempotency_key, &charges.iter().map(asked)) {
             Ok(place) => place,
             Err(error) => return Verdict::Invalid(error),
         };

@@ -88,9 +88,11 @@ fn a_manager_that_is_not_there_does_not_keep_the_server_from_serving() {
     for socket in ["/nowhere/notify.sock", "no path at all"] {
         let mut serve = tollgate("serve --http 127.0.0.1:0 --resp off --admin off");
         serve.env("NOTIFY_SOCKET", socket);
-        let mut server = Process::serving(serve);
-        server.wait_for("service manager");
+        let server = Process::serving(serve);
         assert_eq!(check_over(TcpStream::connect(server.door("http")).unwrap()), "HTTP/1.1 200 OK");
+        server.signal("TERM");
+        let (status, said) = server.ended();
+        assert!(status.success() && said.contains("service manager"), "{said}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::answer::{Form, Told};
 use super::check::decide;
 use super::problem::Problem;
-use super::wire::{CHECKS_MAX, RawBatch};
+use super::wire::{CHECKS_MAX, Object, RawBatch};
 use super::wire_fault;
 use crate::engine::Engine;
 
@@ -15,7 +15,7 @@ pub(super) fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
         return Err(Problem::field("checks", detail));
     }
     let mut json = String::from("{\"results\":[");
-    for (at, raw) in checks.iter().enumerate() {
+    for (at, Object(raw)) in checks.iter().enumerate() {
         if at > 0 {
             json.push(',');
         }

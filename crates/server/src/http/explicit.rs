@@ -12,7 +12,7 @@ use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
 use super::number;
 use super::problem::Problem;
-use super::wire::{RawBucket, RawCheck};
+use super::wire::{Object, RawBucket, RawCheck, Text};
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::metrics::Became;
@@ -66,7 +66,7 @@ pub(super) fn read<'b>(raw: &'b RawCheck<'_>) -> Result<Buckets<'b>, Problem> {
     }
     let Some(list) = &raw.buckets else {
         let RawCheck { key, rate, burst, cost, .. } = raw;
-        return bucket(key.as_ref().map(super::wire::Text::as_str), *rate, *burst, *cost)
+        return bucket(key.as_ref().map(Text::as_str), *rate, *burst, *cost)
             .map(|bucket| SmallVec::from_iter([bucket]));
     };
     for (field, is_given) in [
@@ -84,9 +84,9 @@ pub(super) fn read<'b>(raw: &'b RawCheck<'_>) -> Result<Buckets<'b>, Problem> {
         let detail = format!("`buckets` has {} entries; use 1 to {CHARGES_MAX}", list.len());
         return Err(Problem::field("buckets", detail));
     }
-    let read = |(at, raw): (usize, &'b RawBucket<'_>)| {
+    let read = |(at, Object(raw)): (usize, &'b Object<RawBucket<'_>>)| {
         let RawBucket { key, rate, burst, cost } = raw;
-        bucket(key.as_ref().map(super::wire::Text::as_str), *rate, *burst, *cost)
+        bucket(key.as_ref().map(Text::as_str), *rate, *burst, *cost)
             .map_err(|problem| problem.within(&format!("buckets[{at}]")))
     };
     list.iter().enumerate().map(read).collect()
@@ -126,7 +126,11 @@ pub(super) fn tell(
     if let Verdict::Deny { denied, .. } | Verdict::Never { denied } = told.verdict {
         let those = buckets.iter().zip(&algorithms).enumerate().filter(|(at, _)| denied.contains(*at));
         violated.extend(those.map(|(_, (bucket, algorithm))| {
-            let seen = explicit.peek(bucket.key, &bucket.limit, bucket.cost);
+            // Of one bucket everything is known.
+            let seen = match buckets {
+                [_] => *told,
+                _ => explicit.peek(bucket.key, &bucket.limit, bucket.cost),
+            };
             let wait = if let Verdict::Deny { wait, .. } = seen.verdict { wait } else { Span::ZERO };
             let standing = Standing::new(bucket.key, SCOPE, algorithm, seen.remaining, now);
             Violation::new(standing.full_again_in(seen.time_to_full), wait)

@@ -70,15 +70,17 @@ pub(super) fn with<T>(
         let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(&target));
         return Err(Problem::field("path", detail));
     }
-    let mut headers = raw.headers.as_ref().map(|headers| Cow::Borrowed(&headers.0));
+    let with_cost;
+    let mut headers = raw.headers.as_ref().map(|headers| &headers.0);
     if let Some(cost) = raw.cost {
         number::cost(Some(cost))?;
-        name_cost(&limiter.policy(), cost, &mut headers, &mut target)?;
+        with_cost = name_cost(&limiter.policy(), cost, headers, &mut target)?;
+        headers = Some(&with_cost);
     }
     let facts = Facts {
         host: text("host", raw.host.as_ref(), NAME_BYTES_MAX)?.unwrap_or_default(),
         address: address(raw.ip.as_ref())?,
-        headers: headers.as_deref().map_or(&NoHeaders as &dyn Headers, |headers| headers),
+        headers: headers.map_or(&NoHeaders as &dyn Headers, |headers| headers),
         user: text("user", raw.user.as_ref(), NAME_BYTES_MAX)?,
         plan: text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?,
         ..Facts::new(&method, &target)
@@ -116,13 +118,13 @@ fn address(typed: Option<&Text<'_>>) -> Result<Option<IpAddr>, Problem> {
     })
 }
 
-/// Puts the cost wherever a rule looks for one. Where no rule does, it would change nothing, which nobody means.
+/// Puts the cost wherever a rule looks for one: into the target, and into the header fields that it returns. Where no rule does, it would change nothing, which nobody means.
 fn name_cost(
     policy: &Policy,
     cost: f64,
-    headers: &mut Option<Cow<'_, Vec<(String, String)>>>,
+    headers: Option<&Vec<(String, String)>>,
     target: &mut Cow<'_, str>,
-) -> Result<(), Problem> {
+) -> Result<Vec<(String, String)>, Problem> {
     let (mut fields, mut queries): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
     for rule in &policy.rules {
         match &rule.cost.source {
@@ -138,8 +140,8 @@ fn name_cost(
         );
         return Err(Problem::field("cost", detail));
     }
+    let mut headers = headers.cloned().unwrap_or_default();
     for name in fields {
-        let headers = headers.get_or_insert_default().to_mut();
         headers.retain(|(field, _)| !field.eq_ignore_ascii_case(name));
         headers.push((name.to_owned(), cost.to_string()));
     }
@@ -147,5 +149,5 @@ fn name_cost(
         let mark = if target.contains('?') { '&' } else { '?' };
         let _ = write!(target.to_mut(), "{mark}{name}={cost}");
     }
-    Ok(())
+    Ok(headers)
 }

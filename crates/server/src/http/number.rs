@@ -1,13 +1,44 @@
 //! Numbers of requests: exact, or refused with the field named.
 
+use std::cell::RefCell;
+
 use tollgate::{Burst, Cost, Limit, Rate, Span, Tokens};
 
 use super::problem::Problem;
+
+/// Limits, by the bits of rate and burst.
+type Lately = [Option<([u64; 2], Limit)>; REMEMBERED];
+
+/// Limits that a thread remembers.
+const REMEMBERED: usize = 16;
+
+thread_local! {
+    /// Limits that were worked out lately: reducing a rate to its lowest terms is dearer than a
+    /// check, and callers repeat their limits.
+    static LATELY: RefCell<Lately> = const { RefCell::new([None; REMEMBERED]) };
+}
 
 /// A limit.
 pub(super) fn limit(rate: Option<f64>, burst: Option<f64>) -> Result<Limit, Problem> {
     let rate = rate.ok_or_else(|| missing("rate", "tokens per second, as in 10 or 0.5"))?;
     let burst = burst.ok_or_else(|| missing("burst", "how many tokens may be spent at once"))?;
+    let bits = [rate.to_bits(), burst.to_bits()];
+    // Any spreading will do: the place is only a guess of where to look. The high bits of small numbers differ.
+    let mix = (bits[0] ^ bits[1].rotate_left(7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60;
+    let place = usize::try_from(mix).unwrap_or(0) % REMEMBERED;
+    LATELY.with_borrow_mut(|lately| match lately.get_mut(place) {
+        Some(Some((known, limit))) if *known == bits => Ok(*limit),
+        slot => {
+            let limit = worked_out(rate, burst)?;
+            if let Some(slot) = slot {
+                *slot = Some((bits, limit));
+            }
+            Ok(limit)
+        }
+    })
+}
+
+fn worked_out(rate: f64, burst: f64) -> Result<Limit, Problem> {
     let rate = Rate::try_from(rate).map_err(|error| Problem::field("rate", error.to_string()))?;
     let burst = Burst::try_from(burst).map_err(|error| Problem::field("burst", error.to_string()))?;
     Limit::new(rate, burst).map_err(|error| {
@@ -66,6 +97,22 @@ pub(super) fn tokens(tokens: Tokens) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_remembered_is_what_was_asked_for() {
+        for _ in 0..2 {
+            for step in 1..200_u32 {
+                let (rate, burst) = (f64::from(step) / 8.0, f64::from(step % 7 + 1));
+                let found = limit(Some(rate), Some(burst)).map_err(|problem| problem.json());
+                assert_eq!(
+                    found,
+                    worked_out(rate, burst).map_err(|problem| problem.json()),
+                    "{rate} {burst}"
+                );
+            }
+        }
+        assert!(limit(Some(0.0), Some(1.0)).is_err() && limit(Some(0.0), Some(1.0)).is_err());
+    }
 
     #[test]
     fn tokens_are_written_exactly() {

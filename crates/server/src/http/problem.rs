@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::{ALLOW, CONNECTION, RETRY_AFTER};
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
 use super::{Reply, answer};
@@ -18,7 +17,8 @@ pub(super) struct Problem {
     /// What is at fault, if it is one field.
     field: Option<String>,
     detail: String,
-    header: Option<(HeaderName, HeaderValue)>,
+    /// One more field, in lower case.
+    header: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Serialize)]
@@ -60,27 +60,27 @@ impl Problem {
     /// 405: the path is for other methods.
     pub(super) fn method(allowed: &'static str) -> Problem {
         let detail = format!("this path takes {allowed}; use that method");
-        let header = Some((ALLOW, HeaderValue::from_static(allowed)));
+        let header = Some(("allow", allowed));
         Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
     }
 
     /// 408: the body did not come in time.
     pub(super) fn too_slow(limit: Duration) -> Problem {
         let detail = format!("the body took longer than {} ms; send it at once", limit.as_millis());
-        let header = Some((CONNECTION, HeaderValue::from_static("close")));
+        let header = Some(("connection", "close"));
         Problem { header, ..Problem::new(StatusCode::REQUEST_TIMEOUT, detail) }
     }
 
     /// 413: the body is longer than it may be.
     pub(super) fn too_large(bytes_max: usize) -> Problem {
         let detail = format!("the body is longer than {bytes_max} bytes; send less at a time");
-        let header = Some((CONNECTION, HeaderValue::from_static("close")));
+        let header = Some(("connection", "close"));
         Problem { header, ..Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail) }
     }
 
     /// 503: not now.
     pub(super) fn unavailable(detail: impl Into<String>) -> Problem {
-        let header = Some((RETRY_AFTER, HeaderValue::from_static("1")));
+        let header = Some(("retry-after", "1"));
         Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail.into()) }
     }
 
@@ -101,7 +101,7 @@ impl Problem {
         let mut reply = answer::text("application/problem+json", self.json());
         *reply.status_mut() = self.status;
         if let Some((name, value)) = self.header {
-            reply.headers_mut().insert(name, value);
+            reply.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         reply
     }

@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use super::body::{self, BATCH_BYTES_MAX, BODY_BYTES_MAX};
 use super::problem::Problem;
 use super::{Reply, answer, batch, check, forward_auth, health, openapi, reserve, settle};
+use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::metrics;
@@ -36,7 +37,7 @@ pub(super) async fn answer(
             if let Some(rest) = path.strip_prefix("/v1/forward-auth/") {
                 return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
             }
-            return answer_about_us(gatehouse, &request);
+            return answer_about_us(gatehouse, Door::Http, &request);
         }
     };
     if request.method() != Method::POST {
@@ -55,10 +56,12 @@ pub(super) async fn answer(
 }
 
 /// Answers what every HTTP door answers: health, and by the door metrics or the API's description.
-pub(super) fn answer_about_us(gatehouse: &Gatehouse, request: &Request<Incoming>) -> Reply {
+pub(super) fn answer_about_us(gatehouse: &Gatehouse, door: Door, request: &Request<Incoming>) -> Reply {
     let engine = &gatehouse.engine;
     let is_look = [Method::GET, Method::HEAD].contains(request.method());
     match request.uri().path() {
+        "/metrics" if door == Door::Http => Problem::not_found().reply(),
+        "/openapi.json" if door != Door::Http => Problem::not_found().reply(),
         "/livez" | "/readyz" | "/metrics" | "/openapi.json" if !is_look => {
             Problem::method("GET, HEAD").reply()
         }

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
 /// Most checks of a batch.
@@ -21,7 +23,7 @@ pub(super) struct RawCheck<'b> {
     pub(super) burst: Option<f64>,
     pub(super) cost: Option<f64>,
     #[serde(borrow)]
-    pub(super) buckets: Option<Vec<RawBucket<'b>>>,
+    pub(super) buckets: Option<Vec<Object<RawBucket<'b>>>>,
     #[serde(borrow)]
     pub(super) method: Option<Text<'b>>,
     #[serde(borrow)]
@@ -57,7 +59,7 @@ pub(super) struct RawBucket<'b> {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawBatch<'b> {
     #[serde(borrow)]
-    pub(super) checks: Vec<RawCheck<'b>>,
+    pub(super) checks: Vec<Object<RawCheck<'b>>>,
 }
 
 /// A reservation that is to be settled.
@@ -70,6 +72,10 @@ pub(super) struct RawSettlement<'b> {
     pub(super) costs: Option<Vec<f64>>,
 }
 
+/// What is an object and nothing else: without this, a list of values in the order of the fields would pass for one.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
 /// Text that is not copied unless it holds escapes.
 #[derive(Debug)]
 pub(super) struct Text<'b>(pub(super) Cow<'b, str>);
@@ -78,7 +84,7 @@ pub(super) struct Text<'b>(pub(super) Cow<'b, str>);
 #[derive(Debug, Default)]
 pub(super) struct RawHeaders(pub(super) Vec<(String, String)>);
 
-impl<'b> RawCheck<'b> {
+impl RawCheck<'_> {
     /// Which of the fields that explicit buckets have are given.
     pub(super) fn explicit_field(&self) -> Option<&'static str> {
         if self.buckets.is_some() {
@@ -112,6 +118,22 @@ impl<'b> RawCheck<'b> {
 impl Text<'_> {
     pub(super) fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Object<T>, D::Error> {
+        struct Reader<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+            type Value = Object<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+        deserializer.deserialize_map(Reader(PhantomData))
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::problem::{Problem, shown};
+use super::wire::Object;
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +15,7 @@ enum Kind {
     Number,
     Whole,
     Boolean,
-    Object,
+    Fields,
     Objects,
     Numbers,
 }
@@ -30,7 +31,7 @@ const FIELDS: [(&str, Kind); 18] = [
     ("path", Kind::Text),
     ("host", Kind::Text),
     ("ip", Kind::Text),
-    ("headers", Kind::Object),
+    ("headers", Kind::Fields),
     ("user", Kind::Text),
     ("plan", Kind::Text),
     ("peek", Kind::Boolean),
@@ -43,7 +44,10 @@ const FIELDS: [(&str, Kind); 18] = [
 
 /// Reads a body, or says what is wrong with it.
 pub(super) fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| explain(body, &error))
+    match serde_json::from_slice(body) {
+        Ok(Object(read)) => Ok(read),
+        Err(error) => Err(explain(body, &error)),
+    }
 }
 
 #[cold]
@@ -94,10 +98,15 @@ fn fits(value: &Value, kind: Kind) -> bool {
             Kind::Number => value.is_number(),
             Kind::Whole => value.is_u64(),
             Kind::Boolean => value.is_boolean(),
-            Kind::Object => value.is_object(),
+            Kind::Fields => value.as_object().is_some_and(|fields| fields.values().all(is_field)),
             Kind::Objects => all(Value::is_object),
             Kind::Numbers => all(Value::is_number),
         }
+}
+
+/// Whether it is the value of a header field, or several.
+fn is_field(value: &Value) -> bool {
+    value.is_string() || value.as_array().is_some_and(|values| values.iter().all(Value::is_string))
 }
 
 const fn wanted(kind: Kind) -> &'static str {
@@ -106,7 +115,7 @@ const fn wanted(kind: Kind) -> &'static str {
         Kind::Number => "a number, without quotes",
         Kind::Whole => "a whole number from 0",
         Kind::Boolean => "true or false",
-        Kind::Object => "an object, as in {\"x-api-key\": \"abc\"}",
+        Kind::Fields => "an object of texts, or of lists of texts, as in {\"x-api-key\": \"abc\"}",
         Kind::Objects => "a list of objects",
         Kind::Numbers => "a list of numbers",
     }

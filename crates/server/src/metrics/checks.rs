@@ -34,8 +34,11 @@ struct CheckLabels {
     door: &'static str,
 }
 
-/// The counters of one rule: by door, then by verdict.
-type OfRule = HashMap<(Door, Became), Counter>;
+/// The counters of one rule.
+struct OfRule {
+    http: [Counter; 4],
+    resp: [Counter; 4],
+}
 
 /// `tollgate_checks_total`.
 pub(crate) struct Checks {
@@ -72,7 +75,7 @@ impl Checks {
     pub(super) fn registered(registry: &mut Registry) -> Checks {
         let family = Family::<CheckLabels, Counter>::default();
         registry.register("checks", "Checks by rule, verdict and door", family.clone());
-        let (explicit, no_rule) = (of_rule(&family, EXPLICIT), of_rule(&family, NO_RULE));
+        let (explicit, no_rule) = (OfRule::new(&family, EXPLICIT), OfRule::new(&family, NO_RULE));
         Checks { family, of_rules: ArcSwap::default(), explicit, no_rule }
     }
 
@@ -82,11 +85,14 @@ impl Checks {
         let before = self.of_rules.load();
         let gone =
             before.keys().filter(|name| !names.contains(name) && ![EXPLICIT, NO_RULE].contains(&&***name));
-        for (rule, labels) in gone.flat_map(|rule| all_labels(rule).map(move |labels| (rule, labels))) {
-            tracing::trace!(%rule, "its counters are gone");
-            self.family.remove(&labels.1);
+        for rule in gone {
+            for door in [Door::Http, Door::Resp] {
+                for became in Became::ALL {
+                    self.family.remove(&labels(rule, door, became));
+                }
+            }
         }
-        let of_rules = names.into_iter().map(|name| (name.clone(), of_rule(&self.family, &name)));
+        let of_rules = names.into_iter().map(|name| (name.clone(), OfRule::new(&self.family, &name)));
         self.of_rules.store(std::sync::Arc::new(of_rules.collect()));
     }
 
@@ -96,9 +102,8 @@ impl Checks {
         let mut is_counted = false;
         let mut count = |rule: &str, became| {
             is_counted = true;
-            let counter = of_rules.get(rule).and_then(|of_rule| of_rule.get(&(door, became)));
-            if let Some(counter) = counter {
-                counter.inc();
+            if let Some(of_rule) = of_rules.get(rule) {
+                of_rule.of(door, became).inc();
             }
         };
         match decision.verdict() {
@@ -111,34 +116,35 @@ impl Checks {
         }
         if !is_counted {
             let became = if decision.is_admitted() { Became::Admitted } else { Became::Refused };
-            add(&self.no_rule, door, became, 1);
+            self.no_rule.of(door, became).inc();
         }
     }
 
     /// Counts checks whose limits came with the call.
     pub(crate) fn note_explicit(&self, door: Door, became: Became, checks: u64) {
         if checks > 0 {
-            add(&self.explicit, door, became, checks);
+            self.explicit.of(door, became).inc_by(checks);
         }
     }
 }
 
-fn add(of_rule: &OfRule, door: Door, became: Became, checks: u64) {
-    if let Some(counter) = of_rule.get(&(door, became)) {
-        counter.inc_by(checks);
+impl OfRule {
+    fn new(family: &Family<CheckLabels, Counter>, rule: &str) -> OfRule {
+        let of = |door| Became::ALL.map(|became| family.get_or_create(&labels(rule, door, became)).clone());
+        OfRule { http: of(Door::Http), resp: of(Door::Resp) }
+    }
+
+    fn of(&self, door: Door, became: Became) -> &Counter {
+        let [admitted, denied, never, refused] = if door == Door::Resp { &self.resp } else { &self.http };
+        match became {
+            Became::Admitted => admitted,
+            Became::Denied => denied,
+            Became::Never => never,
+            Became::Refused => refused,
+        }
     }
 }
 
-fn of_rule(family: &Family<CheckLabels, Counter>, rule: &str) -> OfRule {
-    all_labels(rule).map(|(place, labels)| (place, family.get_or_create(&labels).clone())).collect()
-}
-
-/// The labels of a rule: of the doors through which checks come.
-fn all_labels(rule: &str) -> impl Iterator<Item = ((Door, Became), CheckLabels)> {
-    [Door::Http, Door::Resp].into_iter().flat_map(move |door| {
-        Became::ALL.into_iter().map(move |became| {
-            let labels = CheckLabels { rule: rule.into(), verdict: became.name(), door: door.name() };
-            ((door, became), labels)
-        })
-    })
+fn labels(rule: &str, door: Door, became: Became) -> CheckLabels {
+    CheckLabels { rule: rule.into(), verdict: became.name(), door: door.name() }
 }

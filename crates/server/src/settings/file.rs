@@ -98,7 +98,7 @@ mod tests {
             ("- http\n", 1, "this is no setting"),
             ("word", 1, "this is no setting"),
             ("a: 1\n---\nb: 2\n", 2, "a second document"),
-            ("a: *b\n", 1, "b"),
+            ("a: *b\n", 1, "anchor"),
             ("a: \"x\n", 2, ""),
         ] {
             let (found, why) = entries(text).unwrap_err();

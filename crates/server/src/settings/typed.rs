@@ -12,7 +12,7 @@ use crate::resp::Password;
 /// Most connections of one door.
 const CONNECTIONS_MAX: usize = 1_000_000;
 /// Longest time-out.
-const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
 /// The settings of a gatehouse.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn spans_and_counts_are_read_or_refused_with_their_cure() {
         assert_eq!(span("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(span("5m"), Ok(Duration::from_secs(300)));
+        assert_eq!(span("5m"), Ok(Duration::from_mins(5)));
         for text in
             ["", "5", "0s", "-1s", "25h", "1.5s", "s", "99999999999999999999s", "18446744073709551615h"]
         {

@@ -1,0 +1,35 @@
+//! `tollgate serve` and `tollgate config` as people and programs meet them: the real binary, on real sockets.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+#[path = "serve/bad_input.rs"]
+mod bad_input;
+#[path = "serve/batch.rs"]
+mod batch;
+#[path = "serve/check.rs"]
+mod check;
+#[path = "serve/config.rs"]
+mod config;
+#[path = "serve/forward_auth.rs"]
+mod forward_auth;
+#[path = "serve/http_client.rs"]
+mod http_client;
+#[path = "serve/limits.rs"]
+mod limits;
+#[path = "serve/observed.rs"]
+mod observed;
+#[path = "serve/policies.rs"]
+mod policies;
+#[path = "serve/reload.rs"]
+mod reload;
+#[path = "serve/resp.rs"]
+mod resp;
+#[path = "serve/scratch.rs"]
+mod scratch;
+#[path = "serve/server.rs"]
+mod server;
+#[path = "serve/settle.rs"]
+mod settle;
+#[path = "serve/shutdown.rs"]
+mod shutdown;
+#[path = "serve/start.rs"]
+mod start;

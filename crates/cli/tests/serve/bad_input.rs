@@ -1,0 +1,172 @@
+//! What makes no sense is refused with the field and the cure, and the connection goes on.
+
+use crate::server::Server;
+
+#[test]
+fn a_bad_field_is_named() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    for (body, field) in [
+        (r#"{"rate": 1, "burst": 1}"#, "key"),
+        (r#"{"key": "a", "burst": 1}"#, "rate"),
+        (r#"{"key": "a", "rate": 1}"#, "burst"),
+        (r#"{"key": "a", "rate": 0, "burst": 1}"#, "rate"),
+        (r#"{"key": "a", "rate": -1, "burst": 1}"#, "rate"),
+        (r#"{"key": "a", "rate": 1e10, "burst": 1}"#, "rate"),
+        (r#"{"key": "a", "rate": "1", "burst": 1}"#, "rate"),
+        (r#"{"key": "a", "rate": 1, "burst": 0.0000001}"#, "burst"),
+        (r#"{"key": "a", "rate": 1, "burst": 1e13}"#, "burst"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "cost": 0}"#, "cost"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "cost": -1}"#, "cost"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "cost": true}"#, "cost"),
+        (r#"{"key": "", "rate": 1, "burst": 1}"#, "key"),
+        (r#"{"key": 5, "rate": 1, "burst": 1}"#, "key"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "user": "ann"}"#, "user"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "brust": 1}"#, "brust"),
+        (r#"{"key": "a", "key": "b", "rate": 1, "burst": 1}"#, "key"),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "idempotency_key": ""}"#, "idempotency_key"),
+        (r#"{"buckets": []}"#, "buckets"),
+        (
+            r#"{"buckets": [{"key": "a", "rate": 1, "burst": 1}, {"key": "b", "rate": 0, "burst": 1}]}"#,
+            "buckets[1].rate",
+        ),
+        (r#"{"buckets": [{"key": "a", "rate": [], "burst": 1}]}"#, "buckets[0].rate"),
+        (r#"{"buckets": [{"key": "a", "rate": 1, "burst": 1}], "cost": 2}"#, "cost"),
+        (r#"{"buckets": 5}"#, "buckets"),
+        (r#"{"ip": "localhost"}"#, "ip"),
+        (r#"{"ip": 127}"#, "ip"),
+        (r#"{"method": "GE T"}"#, "method"),
+        (r#"{"path": "search"}"#, "path"),
+        (r#"{"headers": ["x"]}"#, "headers"),
+        (r#"{"headers": {"a": 1}}"#, "headers"),
+        (r#"{"peek": "yes"}"#, "peek"),
+    ] {
+        let answer = http.post("/v1/check", body);
+        assert_eq!(answer.fault(), (400, field.to_owned()), "{body}: {answer:?}");
+    }
+    let long = format!(r#"{{"key": "{}", "rate": 1, "burst": 1}}"#, "k".repeat(513));
+    assert_eq!(http.post("/v1/check", &long).fault(), (400, "key".to_owned()));
+    assert_eq!(
+        http.post("/v1/check", r#"{"key": "a", "rate": 1, "burst": 1}"#).status,
+        200,
+        "and it goes on"
+    );
+}
+
+#[test]
+fn what_is_no_json_object_is_400() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    for body in [
+        "",
+        "{",
+        "nonsense",
+        "[]",
+        "5",
+        "null",
+        "\"x\"",
+        "{\"key\": \"\\ud800\"}",
+        &"[".repeat(10_000),
+        "{\"cost\": 1e999}",
+        r#"{"buckets": [["a", 1, 5, 1]]}"#,
+    ] {
+        let answer = http.post("/v1/check", body);
+        assert_eq!(answer.fault().0, 400, "{body}: {answer:?}");
+    }
+    http.send(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n\xff\xfe");
+    assert_eq!(http.answer().status, 400);
+}
+
+#[test]
+fn paths_and_methods_that_are_not_there_are_404_and_405() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    for path in
+        ["/", "/v1", "/v1/checks", "/v1/check/", "/v1/forward-auth/apache", "/v1/forward-auth/", "/admin"]
+    {
+        assert_eq!(http.get(path).fault().0, 404, "{path}");
+    }
+    let answer = http.get("/v1/check");
+    assert_eq!((answer.fault().0, answer.header("allow")), (405, Some("POST")));
+    let answer = http.request("DELETE", "/readyz", &[]);
+    assert_eq!((answer.fault().0, answer.header("allow")), (405, Some("GET, HEAD")));
+    assert_eq!(server.admin("/v1/check").fault().0, 404, "the admin door decides nothing");
+}
+
+#[test]
+fn what_is_too_large_is_413_and_ends_the_connection() {
+    let server = Server::new(&[]);
+    for head in ["content-length: 65537", "content-length: 1073741824"] {
+        let mut http = server.http();
+        http.send(format!("POST /v1/check HTTP/1.1\r\nhost: a\r\n{head}\r\n\r\n"));
+        assert_eq!(http.answer().fault().0, 413, "{head}");
+    }
+    let mut http = server.http();
+    http.send("POST /v1/check HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n");
+    http.send(format!("10001\r\n{}\r\n", "a".repeat(0x10001)));
+    assert_eq!(http.answer().fault().0, 413);
+    let fits = format!(r#"{{"key": "a", "rate": 1, "burst": 1{}}}"#, " ".repeat(65_000));
+    assert_eq!(server.post("/v1/check", &fits).status, 200);
+}
+
+#[test]
+fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
+    let server = Server::new(&[]);
+    for bytes in
+        [&b"\r\n\r\n"[..], b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
+    {
+        let mut http = server.http();
+        http.send(bytes);
+        http.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+        assert!(http.maybe_answer().is_none_or(|answer| answer.status >= 400), "{bytes:?}");
+    }
+    let mut http = server.http();
+    http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(300_000)));
+    // What was not read when the connection ended may take the answer with it.
+    assert!(http.maybe_answer().is_none_or(|answer| answer.status == 431));
+    let mut http = server.http();
+    http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(200)));
+    assert_eq!(http.answer().status, 431);
+    assert_eq!(server.http().get("/livez").status, 200);
+}
+
+#[test]
+fn generated_bodies_never_take_the_server_down() {
+    let server = Server::new(&[]);
+    let mut random = fastrand::Rng::with_seed(20_261_115);
+    let words = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"key\"",
+        "\"rate\"",
+        "\"burst\"",
+        "\"cost\"",
+        "\"buckets\"",
+        "\"ip\"",
+        "\"headers\"",
+        "\"checks\"",
+        "\"a\"",
+        "1",
+        "0",
+        "-1",
+        "1e309",
+        "0.5",
+        "true",
+        "null",
+        "\"\\u0000\"",
+        " ",
+        "\"",
+    ];
+    let mut http = server.http();
+    for _ in 0..2_000 {
+        let body: String = (0..random.usize(0..12)).map(|_| words[random.usize(0..words.len())]).collect();
+        let path = ["/v1/check", "/v1/check/batch", "/v1/peek", "/v1/reserve", "/v1/refund", "/v1/commit"];
+        let answer = http.post(path[random.usize(0..path.len())], &body);
+        assert!([200, 400, 404, 429].contains(&answer.status), "{body}: {answer:?}");
+        answer.json();
+    }
+}
