@@ -6,6 +6,8 @@
 
 #[path = "deployment/component.rs"]
 mod component;
+#[path = "deployment/container.rs"]
+mod container;
 #[path = "deployment/curl.rs"]
 mod curl;
 #[path = "deployment/express.rs"]
@@ -18,7 +20,11 @@ mod healthcheck;
 mod neighbour;
 #[path = "deployment/process.rs"]
 mod process;
+#[path = "deployment/quick_start.rs"]
+mod quick_start;
 #[path = "deployment/scratch.rs"]
 mod scratch;
 #[path = "deployment/service_manager.rs"]
 mod service_manager;
+#[path = "deployment/units.rs"]
+mod units;

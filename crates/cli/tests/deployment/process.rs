@@ -1,6 +1,6 @@
 //! A program that runs beside a test: it dies with the test, and with whoever runs the test; what it said is shown if the test fails.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -83,6 +83,18 @@ impl Process {
                 return line;
             }
         }
+    }
+
+    /// Writes to its stdin, if that is a pipe.
+    pub(crate) fn type_in(&mut self, text: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line that is said; none if there is none for so long.
+    pub(crate) fn next_line(&mut self, patience: Duration) -> Option<String> {
+        let line = self.lines.recv_timeout(patience).ok()?;
+        self.said.push(line.clone());
+        Some(line)
     }
 
     /// Where a door of `tollgate serve` is, as `host:port` or `unix:PATH`.

@@ -106,7 +106,7 @@ fn serve_with(socket: OwnedFd, environment: &str, flags: &str) -> Command {
 }
 
 /// The first line of what a connection answers to a check.
-fn check_over(mut stream: impl std::io::Read + Write) -> String {
+pub(crate) fn check_over(mut stream: impl std::io::Read + Write) -> String {
     stream.write_all(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{}").unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).unwrap();
