@@ -18,6 +18,7 @@ mod header_fields;
 mod health;
 mod number;
 mod openapi;
+mod original;
 mod problem;
 mod reserve;
 mod route;

@@ -82,7 +82,7 @@ impl Requirement {
         let invocation =
             if *program == "cargo" { workspace.cargo([]) } else { workspace.program(program, []) };
         let said = invocation.args(arguments).read().map_err(|_| "not found".to_owned())?;
-        let said = said.trim().to_owned();
+        let said = said.lines().next().unwrap_or_default().trim().to_owned();
         match self.at_least {
             Some(least) if version_in(&said) < version_in(least) => {
                 Err(format!("`{said}` is too old, {least} or newer is needed"))

@@ -25,7 +25,7 @@ fn the_original_request_is_what_the_proxy_says() {
         let denied = ask(proxy, &fields);
         assert_eq!((denied.status, denied.header("tollgate-reason")), (429, Some("token_bucket_exceeded")));
         assert!(denied.header("retry-after").is_some() && denied.json()["violated"][0]["rule"] == "api");
-        let other = [("x-forwarded-uri", "/other"), ("x-forwarded-for", client.as_str())];
+        let other = [fields[0], ("x-forwarded-uri", "/other"), fields[2]];
         assert_eq!(ask(proxy, &other).status, 200, "another path");
     }
 }
@@ -35,12 +35,13 @@ fn nginx_takes_no_429_and_is_told_403_with_the_true_status_beside_it() {
     let (server, _scratch) = Server::with_policy(PER_IP);
     let mut http = server.http();
     let fields =
-        [("x-original-uri", "/api"), ("x-original-method", "GET"), ("x-forwarded-for", "203.0.113.1")];
+        [("x-forwarded-uri", "/api"), ("x-forwarded-method", "GET"), ("x-forwarded-for", "203.0.113.1")];
     let mut ask = || http.request("GET", "/v1/forward-auth/nginx", &fields);
     assert_eq!((ask().status, ask().status), (200, 200));
     let denied = ask();
     assert_eq!((denied.status, denied.header("tollgate-status")), (403, Some("429")));
     assert!(denied.header("retry-after").is_some());
+    assert_eq!(denied.header("tollgate-body"), Some(denied.body.as_str()));
 }
 
 #[test]
@@ -77,7 +78,9 @@ fn behind_trusted_proxies_the_policy_says_who_the_client_is() {
     let (server, _scratch) = Server::with_policy(policy);
     let mut http = server.http();
     let mut ask = |forwarded: &str| {
-        http.request("GET", "/v1/forward-auth/traefik", &[("x-forwarded-for", forwarded)]).status
+        let fields =
+            [("x-forwarded-uri", "/"), ("x-forwarded-method", "GET"), ("x-forwarded-for", forwarded)];
+        http.request("GET", "/v1/forward-auth/traefik", &fields).status
     };
     assert_eq!(
         [
@@ -87,4 +90,22 @@ fn behind_trusted_proxies_the_policy_says_who_the_client_is() {
         ],
         [200, 429, 200]
     );
+}
+
+#[test]
+fn what_a_proxy_does_not_say_is_not_guessed() {
+    let (server, _scratch) = Server::with_policy(PER_IP);
+    let mut http = server.http();
+    let (method, target) = (("x-forwarded-method", "GET"), ("x-forwarded-uri", "/api"));
+    for (fields, at_fault) in [
+        (vec![target], "X-Forwarded-Method"),
+        (vec![method], "X-Forwarded-Uri"),
+        (vec![method, ("x-original-uri", "/api")], "X-Forwarded-Uri"),
+        (vec![method, target, ("x-forwarded-uri", "/free")], "X-Forwarded-Uri"),
+    ] {
+        let refusal = http.request("GET", "/v1/forward-auth/caddy", &fields);
+        assert_eq!(refusal.fault(), (400, at_fault.to_owned()));
+    }
+    let contradiction = http.request("GET", "/v1/forward-auth/caddy/api", &[("x-forwarded-uri", "/free")]);
+    assert_eq!(contradiction.fault(), (400, "X-Forwarded-Uri".to_owned()));
 }

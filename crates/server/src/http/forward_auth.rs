@@ -1,19 +1,19 @@
 //! `/v1/forward-auth/{proxy}`: a proxy asks whether to let a request through (D2).
 //!
 //! The proxy says in header fields what it was asked. Whoever calls this is taken for a proxy of ours, as anybody who reaches the
-//! door may describe requests anyway; behind it, the policy says whose word counts.
+//! door may describe requests anyway; behind it, the policy says whose word counts. The recipes are in docs/proxies.
 
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use tollgate::policy::{ClientAddressSettings, Facts, Trust, client_address};
 
 use super::Reply;
 use super::fields::Fields;
 use super::header_fields::HeaderFields;
+use super::original::Original;
 use super::problem::Problem;
 use crate::door::Door;
 use crate::engine::Engine;
@@ -21,52 +21,70 @@ use crate::engine::Engine;
 /// What a proxy makes of our answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Proxy {
-    /// Takes 2xx, 401 and 403; everything else is an error to it. The true status is in [`STATUS_FIELD`].
+    /// Takes 2xx, 401 and 403; everything else is an error to it, and bodies are lost. Status and body are in fields.
     Nginx,
+    /// Relays what we answer, if it can tell that it is from us: its own errors look alike.
+    Haproxy,
     /// Relay what we answer.
     Relaying,
 }
 
-/// The status that the client should get, for proxies that cannot take it from us.
+/// The status that the client should get. No refusal is without it, so that proxies know it from an error of their own.
 const STATUS_FIELD: &str = "tollgate-status";
+/// The body that the client should get, for proxies that take none from us.
+const BODY_FIELD: &str = "tollgate-body";
+/// Longest body in a field, in bytes; a longer one is left out. Head and body have to fit into the 8 KiB that the recipe allows.
+const BODY_FIELD_BYTES_MAX: usize = 4 * 1_024;
 
-/// Names of the field that holds the original method, by preference.
-const METHOD_FIELDS: [&str; 2] = ["x-forwarded-method", "x-original-method"];
-/// The same of the original path and query.
-const TARGET_FIELDS: [&str; 3] = ["x-forwarded-uri", "x-original-uri", "x-original-url"];
-/// The same of the original host.
-const HOST_FIELDS: [&str; 2] = ["x-forwarded-host", "x-original-host"];
-
-/// Answers a proxy. `rest` is the path after `/v1/forward-auth/`.
-pub(super) fn answer(
-    engine: &Engine,
-    peer: Option<IpAddr>,
-    request: &Request<Incoming>,
-    rest: &str,
-) -> Reply {
-    let (name, suffix) = match rest.find('/') {
-        Some(at) => rest.split_at(at),
-        None => (rest, ""),
-    };
+/// Answers a proxy. `rest` is the target after `/v1/forward-auth/`.
+pub(super) fn answer<B>(engine: &Engine, peer: Option<IpAddr>, request: &Request<B>, rest: &str) -> Reply {
+    let (name, suffix) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let proxy = match name {
         "nginx" => Proxy::Nginx,
-        "traefik" | "caddy" | "haproxy" => Proxy::Relaying,
+        "haproxy" => Proxy::Haproxy,
+        "traefik" | "caddy" => Proxy::Relaying,
         _ => return Problem::not_found().reply(),
     };
-    let fields = HeaderFields(request.headers());
-    let said = |names: &[&str]| names.iter().find_map(|name| fields.only(name));
+    let (status, body, mut reply) = match Original::of(request, suffix) {
+        Ok(original) => decide(engine, peer, HeaderFields(request.headers()), &original),
+        Err(problem) => {
+            let body = Bytes::from(problem.json());
+            (StatusCode::BAD_REQUEST, body, problem.reply())
+        }
+    };
+    *reply.status_mut() = status;
+    if !status.is_success() {
+        if proxy != Proxy::Relaying {
+            reply.headers_mut().insert(STATUS_FIELD, HeaderValue::from(status.as_u16()));
+        }
+        if proxy == Proxy::Nginx {
+            *reply.status_mut() = StatusCode::FORBIDDEN;
+            if body.len() <= BODY_FIELD_BYTES_MAX
+                && let Ok(body) = HeaderValue::from_maybe_shared(body)
+            {
+                reply.headers_mut().insert(BODY_FIELD, body);
+            }
+        }
+    }
+    reply
+}
+
+/// What the policy says of the request: status and body, and a response with fields and the same body.
+fn decide(
+    engine: &Engine,
+    peer: Option<IpAddr>,
+    fields: HeaderFields<'_>,
+    original: &Original<'_>,
+) -> (StatusCode, Bytes, Reply) {
     let limiter = &engine.limiter;
     let policy = limiter.policy();
     let settings = settings_behind_a_proxy(&policy.client_address, peer, fields);
     let settings = settings.as_ref().unwrap_or(&policy.client_address);
     let facts = Facts {
-        host: said(&HOST_FIELDS).unwrap_or_default(),
+        host: original.host,
         address: client_address(settings, peer, &fields).address,
         headers: &fields,
-        ..Facts::new(
-            said(&METHOD_FIELDS).unwrap_or(request.method().as_str()),
-            said(&TARGET_FIELDS).unwrap_or(if suffix.is_empty() { "/" } else { suffix }),
-        )
+        ..Facts::new(original.method, original.target)
     };
     let begun = limiter.limiter().now();
     let decision = policy.check(&facts);
@@ -75,20 +93,17 @@ pub(super) fn answer(
     limiter.answer(&decision, |answering| {
         let mut told = Fields::default();
         answering.each_header(|name, value| told.push(name, value));
+        let mut body = Bytes::new();
         let mut reply = match answering.body() {
-            Some((media, body)) => super::answer::text(media, body),
+            Some((media, text)) => {
+                body = text.into();
+                super::answer::text(media, body.clone())
+            }
             None => Response::new(Full::new(Bytes::new())),
         };
-        let status = StatusCode::from_u16(answering.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         told.write_to(reply.headers_mut());
-        *reply.status_mut() = match proxy {
-            Proxy::Nginx if !status.is_success() => {
-                reply.headers_mut().insert(STATUS_FIELD, HeaderValue::from(status.as_u16()));
-                StatusCode::FORBIDDEN
-            }
-            _ => status,
-        };
-        reply
+        let status = StatusCode::from_u16(answering.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
+        (status, body, reply)
     })
 }
 
@@ -104,4 +119,57 @@ fn settings_behind_a_proxy(
         Trust::Networks(_) => client_address(settings, peer, &fields).told_by.is_some(),
     };
     (!is_known).then(|| ClientAddressSettings { trust: Trust::Hops(1), header: settings.header.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy_source::PolicySource;
+
+    /// What the door says to a proxy about the same request, again and again.
+    fn answers(name: &str, target: &str, times: usize) -> Vec<Reply> {
+        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        let mut request = Request::builder().header("x-forwarded-method", "GET");
+        if !target.is_empty() {
+            request = request.header("x-forwarded-uri", target);
+        }
+        let request = request.header("x-forwarded-for", "192.0.2.7").body(()).unwrap();
+        (0..times).map(|_| answer(&engine, None, &request, name)).collect()
+    }
+
+    fn field<'r>(reply: &'r Reply, name: &str) -> Option<&'r str> {
+        reply.headers().get(name).map(|value| value.to_str().unwrap())
+    }
+
+    #[test]
+    fn every_proxy_is_told_of_a_denial_in_its_own_way() {
+        for (name, status, status_field) in [
+            ("nginx", StatusCode::FORBIDDEN, Some("429")),
+            ("haproxy", StatusCode::TOO_MANY_REQUESTS, Some("429")),
+            ("caddy", StatusCode::TOO_MANY_REQUESTS, None),
+            ("traefik", StatusCode::TOO_MANY_REQUESTS, None),
+        ] {
+            let replies = answers(name, "/", 12);
+            let admitted = replies.iter().filter(|reply| reply.status() == StatusCode::OK).count();
+            assert_eq!(admitted, 10, "{name}");
+            let denied = replies.last().unwrap();
+            assert_eq!((denied.status(), field(denied, STATUS_FIELD)), (status, status_field), "{name}");
+            assert_eq!(field(denied, "retry-after").map(|seconds| seconds.len()), Some(1), "{name}");
+            assert_eq!(field(denied, BODY_FIELD).is_some(), name == "nginx", "{name}");
+        }
+    }
+
+    #[test]
+    fn nginx_is_told_status_and_body_of_a_recipe_at_fault_too() {
+        let fault = answers("nginx", "", 1).remove(0);
+        assert_eq!((fault.status(), field(&fault, STATUS_FIELD)), (StatusCode::FORBIDDEN, Some("400")));
+        assert!(field(&fault, BODY_FIELD).unwrap().contains("`X-Forwarded-Uri` is missing"));
+    }
+
+    #[test]
+    fn a_proxy_that_we_do_not_know_is_not_found() {
+        for name in ["", "apache", "nginxx", "nginx2/a"] {
+            assert_eq!(answers(name, "/", 1)[0].status(), StatusCode::NOT_FOUND, "{name}");
+        }
+    }
 }

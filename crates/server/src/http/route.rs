@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::uri::PathAndQuery;
 use http::{Method, Request};
 use hyper::body::Incoming;
 
@@ -34,7 +35,8 @@ pub(super) async fn answer(
         "/v1/commit" => (settle::commit, BODY_BYTES_MAX),
         "/v1/cancel" => (settle::cancel, BODY_BYTES_MAX),
         _ => {
-            if let Some(rest) = path.strip_prefix("/v1/forward-auth/") {
+            let target = request.uri().path_and_query().map_or(path, PathAndQuery::as_str);
+            if let Some(rest) = target.strip_prefix("/v1/forward-auth/") {
                 return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
             }
             return answer_about_us(gatehouse, Door::Http, &request);
