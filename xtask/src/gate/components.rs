@@ -179,7 +179,7 @@ fn unpack_debian(packages: &[&str], folder: &Path) -> Result<(), Problem> {
         |error: std::io::Error| Problem::failed(format!("cannot list what was downloaded: {error}"));
     for entry in fs::read_dir(folder).map_err(cannot_list)? {
         let name = entry.map_err(cannot_list)?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".deb") {
+        if Path::new(&name).extension() == Some("deb".as_ref()) {
             shown(Invocation::new("dpkg-deb", "dpkg-deb", folder).args(["--extract", &name, "."]))?;
         }
     }

@@ -31,13 +31,13 @@ fn instructions() -> Vec<(String, String)> {
 fn copied() -> Vec<String> {
     let copies =
         instructions().into_iter().filter(|(name, rest)| name == "COPY" && !rest.starts_with("--from"));
-    let mut copied = Vec::new();
+    let mut found = Vec::new();
     for (_, rest) in copies {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let (_, sources) = words.split_last().unwrap();
-        copied.extend(sources.iter().map(|source| (*source).to_owned()));
+        found.extend(sources.iter().map(|source| (*source).to_owned()));
     }
-    copied
+    found
 }
 
 /// Whether `tollgate config` takes these settings without a word.

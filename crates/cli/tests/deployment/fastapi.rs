@@ -1,4 +1,4 @@
-//! examples/fastapi, on the real FastAPI and uvicorn.
+//! examples/fastapi, on the real `FastAPI` and uvicorn.
 
 use crate::component::tool;
 use crate::neighbour::{Neighbour, promises};
@@ -11,9 +11,10 @@ const FASTAPI: Neighbour = Neighbour {
     start: |tollgate, fail_closed| {
         let copy = Scratch::new();
         std::fs::copy(format!("{EXAMPLE}/tollgate.py"), copy.path("tollgate.py")).unwrap();
+        // Somebody logs in, and a machine that is busy with other tests may take its time.
         let user = "user=lambda scope: dict(scope['headers']).get(b'x-user', b'').decode() or None, headers=";
         let service = std::fs::read_to_string(format!("{EXAMPLE}/service.py")).unwrap();
-        copy.write("service.py", &service.replace("headers=", user));
+        copy.write("service.py", &service.replace("headers=", &format!("timeout=3, {user}")));
         let mut uvicorn = command(&tool("bin/fastapi"));
         uvicorn.args(["-B", "-m", "uvicorn", "service:app", "--port", "0", "--app-dir"]).arg(copy.folder());
         uvicorn.env("TOLLGATE_URL", tollgate).env("FAIL_CLOSED", if fail_closed { "1" } else { "" });
