@@ -39,6 +39,7 @@ impl StampedBalance {
     }
 
     /// The same with so many micro-tokens more, or fewer; at most 10^12 tokens of either.
+    #[inline]
     #[must_use]
     pub const fn plus(self, micros: i64) -> StampedBalance {
         let (sum, most) = (self.micros.saturating_add(micros), BURST_MICROS_MAX.cast_signed());
@@ -49,6 +50,7 @@ impl StampedBalance {
 
 impl StampedLevel {
     /// What `stored` has become at `now` under the limit that came with the call.
+    #[inline]
     pub fn new(limit: &Limit, stored: StampedBalance, now: Moment) -> StampedLevel {
         let stored = if is_set_back(stored, now) { StampedBalance { stamp: now, ..stored } } else { stored };
         // A clock a little behind the stamp must not move it back: the time between would be credited twice.
@@ -60,26 +62,31 @@ impl StampedLevel {
     }
 
     /// The moment it is about.
+    #[inline]
     pub const fn now(&self) -> Moment {
         self.now
     }
 
     /// Micro-tokens, at most the burst; negative is debt.
+    #[inline]
     pub const fn micros(&self) -> i64 {
         self.micros
     }
 
     /// The same as an amount: none if the bucket is in debt.
+    #[inline]
     pub const fn held(&self) -> Tokens {
         Tokens::from_micros(if self.micros < 0 { 0 } else { self.micros.cast_unsigned() })
     }
 
     /// What was stored, unless the clock was set back by more than a second: then as of now.
+    #[inline]
     pub const fn stored(&self) -> StampedBalance {
         self.stored
     }
 
     /// The level after a charge of `micros`, into debt if need be; its [`StampedLevel::stored`] is to be stored.
+    #[inline]
     #[must_use]
     pub fn charged(&self, micros: u64) -> StampedLevel {
         self.plus(i64::try_from(micros).unwrap_or(i64::MAX).saturating_neg())
@@ -92,12 +99,14 @@ impl StampedLevel {
         self.plus(i64::try_from(micros).unwrap_or(i64::MAX).min(room))
     }
 
+    #[inline]
     fn plus(&self, micros: i64) -> StampedLevel {
         let stored = StampedBalance { micros: self.micros, stamp: self.from }.plus(micros);
         StampedLevel { stored, micros: stored.micros, ..*self }
     }
 
     /// How long until the bucket holds so much, if nobody spends: exact to the nanosecond, saturating at [`Span::MAX`].
+    #[inline]
     pub fn wait_for(&self, tokens: Tokens) -> Span {
         let missing = i128::from(tokens.as_micros()) - i128::from(self.micros);
         if missing <= 0 {
@@ -113,18 +122,21 @@ impl StampedLevel {
     }
 
     /// How long until it is full, if nobody spends.
+    #[inline]
     pub fn time_to_full(&self) -> Span {
         self.wait_for(self.limit.burst())
     }
 }
 
 /// Whether the clock was set back for good since `stored` was written.
+#[inline]
 pub(crate) fn is_set_back(stored: StampedBalance, now: Moment) -> bool {
     stored.stamp.since(now) > CLOCK_BEHIND_MAX
 }
 
 /// Micro-tokens the rate mints from the clock's origin to `now`, rounded down, and what is beyond in parts of the
 /// denominator. Differences of it never drift.
+#[inline]
 fn minted_by(limit: &Limit, now: Moment) -> (u128, u64) {
     if let Some(steps) = now.as_nanos().checked_mul(limit.num) {
         let (whole, rest) = limit.divide(steps);

@@ -66,6 +66,7 @@ pub enum Ending {
 ///
 /// A number of hops trusts whoever reaches the port, and one above the true number lets clients choose their address: use it
 /// only where nobody can pass by the proxies. One that is too low finds a proxy's address.
+#[inline]
 pub fn client_address(
     settings: &ClientAddressSettings,
     peer: Option<IpAddr>,
@@ -85,6 +86,15 @@ pub fn client_address(
             ignored_forwarding_header: headers.is_present(settings.header.field_name()),
         };
     }
+    named_by_proxies(settings, peer, headers)
+}
+
+/// The client's address, if the peer is trusted.
+fn named_by_proxies(
+    settings: &ClientAddressSettings,
+    peer: Option<IpAddr>,
+    headers: &dyn Headers,
+) -> ClientAddress {
     let (named, ending) = match &settings.header {
         ForwardingHeader::Single(name) => only_entry(headers, name),
         ForwardingHeader::XForwardedFor | ForwardingHeader::Forwarded => chain::walk(settings, headers),

@@ -8,14 +8,14 @@
 //! Unambiguous whatever the parts contain, never empty, at most [`KEY_BYTES_MAX`] bytes. The policy and the rule are not in
 //! here: whoever keeps buckets keeps them per rule ([`crate::Hit::rule`]).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 
 use crate::request::Request;
 use crate::value::{Found, PartKind, Scratch, find, find_for_key};
-use crate::{MethodSet, Rule};
+use crate::{KeySource, MethodSet, Rule};
 
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
@@ -56,9 +56,15 @@ impl Key {
         let count = rule.keys.len();
         self.bytes.clear();
         self.bytes.push(if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS });
-        let part_bytes_max = ((KEY_BYTES_MAX - 1) / count.max(1)).saturating_sub(PART_HEAD_BYTES);
+        // Every part has its share of the room.
+        let is_long = |bytes: &[u8]| (bytes.len() + PART_HEAD_BYTES) * count > KEY_BYTES_MAX - 1;
         let mut all = (count > PARTS_MAX).then(Sha256::new);
         for source in &rule.keys {
+            if let (None, Some(IpAddr::V4(address))) = (&all, &request.facts.address)
+                && self.push_v4(source, *address)
+            {
+                continue;
+            }
             let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch)?;
             with_part(&found, |kind, bytes| match &mut all {
                 Some(hash) => {
@@ -66,7 +72,7 @@ impl Key {
                     hash.update((bytes.len() as u64).to_be_bytes());
                     hash.update(bytes);
                 }
-                None if bytes.len() > part_bytes_max => self.push(kind | IS_HASHED, &Sha256::digest(bytes)),
+                None if is_long(bytes) => self.push(kind | IS_HASHED, &Sha256::digest(bytes)),
                 None => self.push(kind, bytes),
             });
         }
@@ -76,6 +82,19 @@ impl Key {
         Some(())
     }
 
+    /// Adds an address of IPv4, if that is what `source` asks for: the most usual part, written without ado. Whether it did.
+    #[inline]
+    fn push_v4(&mut self, source: &KeySource, address: Ipv4Addr) -> bool {
+        let [a, b, c, d] = address.octets();
+        match source {
+            KeySource::Address => self.push(PartKind::Address as u8, &[a, b, c, d]),
+            KeySource::Prefix { v4: 32, .. } => self.push(PartKind::Network as u8, &[a, b, c, d, 32]),
+            _ => return false,
+        }
+        true
+    }
+
+    #[inline]
     fn push(&mut self, kind: u8, bytes: &[u8]) {
         let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_be_bytes();
         self.append(&[kind, len[0], len[1]]);

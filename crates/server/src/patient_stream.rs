@@ -89,10 +89,7 @@ impl Patience {
     fn poll_spent(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let Patience { limit, timer, progress } = self;
-            let running = timer.get_or_insert_with(|| {
-                progress.take();
-                Box::pin(tokio::time::sleep(*limit))
-            });
+            let running = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(*limit)));
             ready!(running.as_mut().poll(cx));
             *timer = None;
             if !progress.take() {

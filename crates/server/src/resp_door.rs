@@ -3,6 +3,7 @@
 //! A read's worth of requests is answered at once and sent in one write. A connection that always has more to ask lets others go
 //! in between. Whoever begins a request must finish it in time.
 
+use std::cell::RefCell;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +21,11 @@ use crate::resp::{Answer, Ask, Next, Session, Throttle};
 
 /// Bytes of one read: some hundred requests, after which others have their turn.
 const READ_BYTES: usize = 16 * 1_024;
-/// Pools keep connections that say nothing for a while.
+/// Bytes of room for replies that a connection keeps.
+const OUTPUT_BYTES_KEPT: usize = 16 * 1_024;
+/// Pools keep connections that say nothing for a while. A request that was begun, and a reply, have less time:
+/// [`Gatehouse::idle_timeout`].
 const IDLE_MAX: Duration = Duration::from_hours(1);
-/// How long a request may take to arrive, and a reply to be taken.
-const REQUEST_MAX: Duration = Duration::from_secs(30);
 
 /// Serves one connection until it ends, or until it is told to stop and has answered what it was asked.
 pub(crate) async fn serve(
@@ -31,7 +33,7 @@ pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     mut stop: watch::Receiver<bool>,
 ) {
-    let mut stream = PatientStream::new(stream, IDLE_MAX, REQUEST_MAX);
+    let mut stream = PatientStream::new(stream, IDLE_MAX, gatehouse.idle_timeout);
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store::new(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
@@ -40,9 +42,9 @@ pub(crate) async fn serve(
         // Whatever is open when the program is to end was answered before it came here.
         let read = tokio::select! {
             biased;
+            _ = stop.wait_for(|stop| *stop) => return,
             read = stream.read_buf(&mut input) => read,
             () = until(&mut deadline) => return,
-            _ = stop.wait_for(|stop| *stop) => return,
         };
         let Ok(bytes @ 1..) = read else { return };
         loop {
@@ -56,6 +58,7 @@ pub(crate) async fn serve(
                     return;
                 }
                 output.clear();
+                output.shrink_to(OUTPUT_BYTES_KEPT);
             }
             match progress.next {
                 Next::Read => break,
@@ -67,11 +70,10 @@ pub(crate) async fn serve(
             }
         }
         if !input.is_empty() && deadline.is_none() {
-            deadline = Some(Box::pin(tokio::time::sleep(REQUEST_MAX)));
+            deadline = Some(Box::pin(tokio::time::sleep(gatehouse.idle_timeout)));
         }
-        if input.is_empty() && input.capacity() > READ_BYTES {
-            input = Vec::with_capacity(READ_BYTES);
-        }
+        // A connection that once had much to say does not keep the room for it.
+        input.shrink_to(READ_BYTES);
         input.reserve(READ_BYTES);
         if bytes >= READ_BYTES {
             tokio::task::yield_now().await;
@@ -87,18 +89,21 @@ async fn until(deadline: &mut Option<std::pin::Pin<Box<tokio::time::Sleep>>>) {
     }
 }
 
+thread_local! {
+    /// Room for one batch, of whichever connection this thread serves.
+    static BATCH: RefCell<(Vec<ExplicitCharge>, Vec<ExplicitVerdict>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
 /// The buckets whose limits come with the call, as a session asks them.
 struct Store<'e> {
     engine: &'e Engine,
     explicit: Explicit<'e>,
-    charges: Vec<ExplicitCharge>,
-    verdicts: Vec<ExplicitVerdict>,
 }
 
 impl<'e> Store<'e> {
     fn new(engine: &'e Engine) -> Store<'e> {
         let explicit = engine.limiter.limiter().explicit();
-        Store { engine, explicit, charges: Vec::new(), verdicts: Vec::new() }
+        Store { engine, explicit }
     }
 }
 
@@ -120,10 +125,12 @@ impl Throttle for Store<'_> {
                 answers.push(answer(&told));
             }
         } else {
-            self.charges.clear();
-            self.charges.extend(asks.iter().map(|ask| self.explicit.charge(ask.key, &ask.limit, ask.cost)));
-            self.explicit.check_each(&self.charges, &mut self.verdicts);
-            answers.extend(self.verdicts.iter().map(answer));
+            BATCH.with_borrow_mut(|(charges, verdicts)| {
+                charges.clear();
+                charges.extend(asks.iter().map(|ask| self.explicit.charge(ask.key, &ask.limit, ask.cost)));
+                self.explicit.check_each(charges, verdicts);
+                answers.extend(verdicts.iter().map(answer));
+            });
         }
         let metrics = &self.engine.metrics;
         metrics.note_duration(Door::Resp, begun, limiter.now());

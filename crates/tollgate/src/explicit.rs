@@ -4,6 +4,7 @@ use std::fmt;
 
 use tollgate_core::{Burst, CHARGES_MAX, Cost, Limit, Moment, Rate, Tokens};
 
+use crate::identity::BucketId;
 use crate::memory::explicit::store::ExplicitStore;
 use crate::memory::explicit::told::ExplicitAsk;
 use crate::memory::store::When;
@@ -64,9 +65,9 @@ pub struct ExplicitCharge {
 }
 
 impl ExplicitCharge {
-    /// Bucket, limit and cost: what tells one check from another.
-    pub(crate) fn asked(&self) -> impl std::hash::Hash + use<> {
-        self.ask.ok().map(|ask| (ask.id, ask.limit.terms(), ask.cost.as_micros()))
+    /// What it asks for, if it is sound.
+    pub(crate) fn ask(&self) -> Result<ExplicitAsk, CheckError> {
+        self.ask
     }
 }
 
@@ -200,8 +201,9 @@ impl Explicit<'_> {
         verdicts.clear();
         self.prefetch(charges.iter().take(BATCH));
         for (number, batch) in charges.chunks(BATCH).enumerate() {
-            // The next batch is on its way while this one is decided.
+            // The next batch is on its way while this one is decided, and so is what is not where it was looked for.
             self.prefetch(charges.iter().skip((number + 1) * BATCH).take(BATCH));
+            self.own_ids(batch.iter()).for_each(|id| self.store.table.prefetch_rest(id));
             let when = when();
             verdicts.extend(batch.iter().enumerate().map(|(index, charge)| {
                 match self.accept(number * BATCH + index, charge) {
@@ -229,8 +231,17 @@ impl Explicit<'_> {
     }
 
     fn prefetch<'c>(&self, charges: impl Iterator<Item = &'c ExplicitCharge>) {
-        let asks = charges.filter(|charge| self.is_own(charge)).filter_map(|charge| charge.ask.ok());
-        asks.for_each(|ask| self.store.table.prefetch(ask.id));
+        self.own_ids(charges).for_each(|id| self.store.table.prefetch(id));
+    }
+
+    /// The buckets of this limiter among the charges.
+    fn own_ids<'c>(
+        &self,
+        charges: impl Iterator<Item = &'c ExplicitCharge>,
+    ) -> impl Iterator<Item = BucketId> {
+        charges
+            .filter(|charge| self.is_own(charge))
+            .filter_map(|charge| charge.ask.as_ref().ok().map(|ask| ask.id))
     }
 
     /// The charges of one check, if they are sound.

@@ -1,16 +1,32 @@
-//! A check whose limits come with the call and that is charged once however often it is retried.
+//! A check whose limits come with the call, charged once however often it is retried.
+
+use std::hash::{Hash, Hasher};
 
 use tollgate_core::Span;
 
-use crate::expiring::Full;
 use crate::explicit::{Explicit, ExplicitCharge};
-use crate::memory::counters::Event;
-use crate::{CheckError, ExplicitVerdict, Key, Verdict};
+use crate::once::Told;
+use crate::{ExplicitVerdict, Key};
+
+/// Tells these checks from those of rules, whose buckets are others.
+const EXPLICIT: &str = "explicit";
+
+/// The charges of a check, as an idempotency key is bound to them: every bucket, limit and cost.
+struct Asked<'c>(&'c [ExplicitCharge]);
+
+impl Hash for Asked<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        EXPLICIT.hash(hasher);
+        for charge in self.0 {
+            charge.ask().ok().map(|ask| (ask.id, ask.limit, ask.cost)).hash(hasher);
+        }
+    }
+}
 
 impl Explicit<'_> {
-    /// Decides one check over several buckets, all or nothing, once: a retry of the very same check with the same
-    /// `idempotency_key` within `lifetime` of its admission costs nothing and is told the same, but for the time to full, which is
-    /// true when it is told. See [`crate::Limiter::check_once`].
+    /// [`Explicit::check_all`], once: a retry of the very same check with the same `idempotency_key` within `lifetime` of its
+    /// admission is told the same and costs nothing. See [`crate::Limiter::check_once`], with which it shares
+    /// [`crate::LimiterBuilder::idempotency_keys_max`].
     ///
     /// ```
     /// # use tollgate::*;
@@ -18,8 +34,8 @@ impl Explicit<'_> {
     /// # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
     /// let explicit = limiter.explicit();
     /// for _ in 0..5 {
-    ///     let charges = [explicit.charge("ann", &limit, Cost::ONE)];
-    ///     let told = explicit.check_once("order-7", Span::from_secs(60), &charges);
+    ///     let order = [explicit.charge("ann", &limit, Cost::ONE)];
+    ///     let told = explicit.check_once("order-7", Span::from_secs(60), &order);
     ///     assert_eq!(told.to_string(), "admitted, 1 left");
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -30,27 +46,13 @@ impl Explicit<'_> {
         lifetime: Span,
         charges: &[ExplicitCharge],
     ) -> ExplicitVerdict {
-        if lifetime == Span::ZERO {
-            return ExplicitVerdict::invalid(CheckError::ZeroLifetime);
+        let decide = || Told::Explicit(self.check_all(charges));
+        let remembered = &self.shared.remembered;
+        match remembered.once(&idempotency_key, lifetime, Asked(charges), self.shared, decide) {
+            Ok(Told::Explicit(told)) => told,
+            // Named apart, so it is none of the rules'.
+            Ok(Told::ByRules(_)) => self.check_all(charges),
+            Err(error) => ExplicitVerdict::invalid(error),
         }
-        let shared = self.shared;
-        let asked = charges.iter().map(ExplicitCharge::asked);
-        let place = match shared.remembered.place(&idempotency_key, &asked) {
-            Ok(place) => place,
-            Err(error) => return ExplicitVerdict::invalid(error),
-        };
-        let now = shared.clock.now();
-        if let Some(verdict) = place.get(now) {
-            let seen = self.peek_all(charges);
-            let remaining = verdict.remaining().unwrap_or(seen.remaining);
-            return ExplicitVerdict { verdict: *verdict, remaining, ..seen };
-        }
-        let told = self.check_all(charges);
-        if let Verdict::Admit { .. } = told.verdict
-            && place.insert(told.verdict, now + lifetime, now) == Err(Full)
-        {
-            shared.store.counters.count(Event::RetryUnguarded);
-        }
-        told
     }
 }

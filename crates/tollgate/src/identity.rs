@@ -24,7 +24,7 @@ pub(crate) struct Namespace([KeyedHash; KeyKind::COUNT]);
 /// A bucket's name within one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BucketId {
-    /// 48 bits that tell it from its neighbours; stored in the slot.
+    /// 48 bits that tell it from its neighbours; stored in the slot. All 64 where the limit comes with the call.
     pub(crate) fingerprint: u64,
     /// The two windows where it may live; they may be the same.
     pub(crate) windows: [u32; 2],

@@ -93,6 +93,18 @@
 //! Limits may lie within limits: a [`Hierarchy`] charges a user, its team and its organisation together. And a part of every
 //! bucket may be kept for what matters most: see [`Rule::of_priority`].
 //!
+//! # Limits that come with the call
+//! Whoever speaks for others (a service, a proxy) often gets rate and burst with every request. [`Limiter::explicit`] takes them
+//! as arguments; a key whose limit changes keeps its balance. These buckets have a bounded table of their own, made at first use.
+//! ```
+//! # use tollgate::*;
+//! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+//! # let limiter = Limiter::builder().clock(Clock::manual(Moment::default())).build(limit)?;
+//! let told = limiter.explicit().check("tenant:7", &limit, Cost::tokens(20));
+//! assert_eq!((told.remaining.whole(), told.time_to_full), (30, Span::from_secs(2)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Other algorithms
 //! A token bucket is right for nearly everything. Where it is not, a rule may be a [`LeakyBucket`] (lets out evenly, and says
 //! when), a [`SlidingLog`] (exact over every window, remembers every charge), a [`SlidingCounter`] (nearly so, in one word), a

@@ -4,10 +4,11 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use tollgate_core::{Cost, Span};
 
-use crate::expiring::{Expiring, Full, Place};
+use crate::expiring::{Expiring, Full};
 use crate::memory::wish::Wish;
 use crate::rule::{Charge, Rule};
-use crate::{CheckError, Key, Limiter, Verdict};
+use crate::shared::Shared;
+use crate::{CheckError, ExplicitVerdict, Key, Limiter, Verdict};
 
 /// How many idempotency keys a limiter remembers unless told otherwise.
 pub const IDEMPOTENCY_KEYS_DEFAULT: usize = 100_000;
@@ -16,8 +17,24 @@ pub const IDEMPOTENCY_KEYS_DEFAULT: usize = 100_000;
 #[derive(Debug)]
 pub(crate) struct Remembered {
     /// The hash of an idempotency key and of all it was used for, with a secret of its own.
-    verdicts: Expiring<u128, Verdict>,
+    verdicts: Expiring<u128, Told>,
     secrets: [std::hash::RandomState; 2],
+}
+
+/// What a check that may be retried was told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Told {
+    ByRules(Verdict),
+    Explicit(ExplicitVerdict),
+}
+
+impl Told {
+    const fn is_admitted(&self) -> bool {
+        match self {
+            Told::ByRules(verdict) => verdict.is_admitted(),
+            Told::Explicit(told) => told.is_admitted(),
+        }
+    }
 }
 
 impl Remembered {
@@ -30,37 +47,62 @@ impl Remembered {
         self.verdicts.len()
     }
 
-    /// The place of this check, locked: of two retries at the same time one is charged. What names it is the idempotency key
-    /// together with all that is `asked`, so that a key which is used for something else is another one.
-    pub(crate) fn place(
+    /// What the check was told that has this idempotency key, if it is a retry; otherwise what `decide` tells it, which is
+    /// remembered for `lifetime` if it was admitted. The check is known by its key together with `asked`, so that a key used for
+    /// something else is another one.
+    pub(crate) fn once(
         &self,
         idempotency_key: &impl Key,
-        asked: &(impl Iterator<Item = impl Hash> + Clone),
-    ) -> Result<Place<'_, u128, Verdict>, CheckError> {
-        let name = idempotency_key.with_bytes(|kind, bytes| {
-            kind.accept(bytes).map(|()| self.name(&[&[kind as u8], bytes].concat(), asked))
-        });
-        match name {
-            Ok(name) => Ok(self.verdicts.place(name)),
-            Err(CheckError::EmptyKey) => Err(CheckError::EmptyIdempotencyKey),
-            Err(error) => Err(error),
+        lifetime: Span,
+        asked: impl Hash,
+        shared: &Shared,
+        decide: impl FnOnce() -> Told,
+    ) -> Result<Told, CheckError> {
+        if lifetime == Span::ZERO {
+            return Err(CheckError::ZeroLifetime);
         }
+        let named = idempotency_key.with_bytes(|kind, bytes| {
+            kind.accept(bytes).map(|()| self.name(&[&[kind as u8], bytes].concat(), &asked))
+        });
+        let name = named.map_err(|error| match error {
+            CheckError::EmptyKey => CheckError::EmptyIdempotencyKey,
+            error => error,
+        })?;
+        // Locked while the check is decided, so that of two retries at the same time one is charged.
+        let place = self.verdicts.place(name);
+        let now = shared.clock.now();
+        if let Some(told) = place.get(now) {
+            return Ok(*told);
+        }
+        let told = decide();
+        if told.is_admitted() && place.insert(told, now + lifetime, now) == Err(Full) {
+            shared.store.counters.count(crate::memory::counters::Event::RetryUnguarded);
+        }
+        Ok(told)
     }
 
-    fn name(&self, once: &[u8], asked: &(impl Iterator<Item = impl Hash> + Clone)) -> u128 {
+    /// What names a check.
+    fn name(&self, once: &[u8], asked: &impl Hash) -> u128 {
         let [high, low] = [0, 1].map(|half: usize| {
             let mut hasher = self.secrets[half].build_hasher();
             once.hash(&mut hasher);
-            asked.clone().for_each(|one| one.hash(&mut hasher));
+            asked.hash(&mut hasher);
             u128::from(hasher.finish())
         });
         high << 64 | low
     }
 }
 
-/// Bucket, cost and the share that is left alone: a handle of another priority asks for something else.
-fn asked(charge: &Charge) -> impl Hash + use<> {
-    charge.wish.ok().map(|wish: Wish| (wish.id, wish.limit, wish.cost.as_micros(), wish.left_alone))
+/// The charges of a check, as an idempotency key is bound to them: every bucket, cost and share that is left alone.
+struct Asked<'c>(&'c [Charge]);
+
+impl Hash for Asked<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        for charge in self.0 {
+            let asked = |wish: Wish| (wish.id, wish.limit, wish.cost.as_micros(), wish.left_alone);
+            charge.wish.ok().map(asked).hash(hasher);
+        }
+    }
 }
 
 impl Rule {
@@ -98,22 +140,11 @@ impl Limiter {
     /// same key would pay once per lifetime. When [`crate::LimiterBuilder::idempotency_keys_max`] are remembered, further checks
     /// are charged and not remembered, which [`crate::Stats::retries_unguarded`] counts.
     pub fn check_once(&self, idempotency_key: impl Key, lifetime: Span, charges: &[Charge]) -> Verdict {
-        if lifetime == Span::ZERO {
-            return Verdict::Invalid(CheckError::ZeroLifetime);
-        }
         let shared = &self.default.shared;
-        let place = match shared.remembered.place(&idempotency_key, &charges.iter().map(asked)) {
-            Ok(place) => place,
-            Err(error) => return Verdict::Invalid(error),
-        };
-        let now = shared.clock.now();
-        if let Some(verdict) = place.get(now) {
-            return *verdict;
+        let decide = || Told::ByRules(self.check_all(charges));
+        match shared.remembered.once(&idempotency_key, lifetime, Asked(charges), shared, decide) {
+            Ok(Told::ByRules(verdict) | Told::Explicit(ExplicitVerdict { verdict, .. })) => verdict,
+            Err(error) => Verdict::Invalid(error),
         }
-        let verdict = self.check_all(charges);
-        if verdict.is_admitted() && place.insert(verdict, now + lifetime, now) == Err(Full) {
-            shared.store.counters.count(crate::memory::counters::Event::RetryUnguarded);
-        }
-        verdict
     }
 }

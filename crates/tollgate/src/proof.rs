@@ -2,6 +2,7 @@
 //!
 //! Compiled only under `--cfg loom`, where a window has two slots.
 
+pub mod explicit;
 mod limits;
 pub mod waiting;
 

@@ -5,6 +5,8 @@
 mod capacity;
 #[path = "heavy/conservation.rs"]
 mod conservation;
+#[path = "heavy/explicit.rs"]
+mod explicit;
 #[path = "heavy/flood.rs"]
 mod flood;
 #[path = "heavy/resident.rs"]

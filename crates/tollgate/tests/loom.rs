@@ -3,6 +3,8 @@
 //! Each proof is run twice over: as it is, and with each deliberate mistake switched on, which must make it fail.
 #![cfg(loom)]
 
+#[path = "loom/explicit.rs"]
+mod explicit;
 #[path = "loom/settlements.rs"]
 mod settlements;
 

@@ -8,6 +8,9 @@ mod counting_allocator;
 #[path = "no_allocation/client_address.rs"]
 mod client_address;
 
+#[path = "no_allocation/explicit.rs"]
+mod explicit;
+
 #[cfg(feature = "policy")]
 #[path = "no_allocation/policy.rs"]
 mod policy;

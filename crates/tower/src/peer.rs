@@ -10,6 +10,7 @@ use http::Extensions;
 pub struct PeerAddress(pub IpAddr);
 
 /// The peer's address, if anybody has said it.
+#[inline]
 pub(crate) fn of(extensions: &Extensions) -> Option<IpAddr> {
     let ours = extensions.get().map(|PeerAddress(address)| *address);
     ours.or_else(|| of_axum(extensions)).or_else(|| of_tonic(extensions))

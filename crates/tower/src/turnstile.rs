@@ -90,6 +90,7 @@ impl Turnstile {
     }
 
     /// The client's address by what the policy trusts (K3).
+    #[inline]
     fn client_address(&self, policy: &InForce<'_>, head: RequestHead<'_>) -> Option<IpAddr> {
         let (settings, peer) = (&policy.client_address, peer::of(head.extensions));
         let found = client_address(settings, peer, &HeaderFields(head.headers));

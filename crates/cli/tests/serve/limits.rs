@@ -1,9 +1,10 @@
 //! The doors protect themselves: connections that are too many, too slow or silent.
 
-use crate::http_client::Connection;
-use crate::server::Server;
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+
+use crate::http_client::Connection;
+use crate::server::{PATIENCE, Server};
 
 #[test]
 fn a_full_door_sheds_with_503_and_counts_it() {
@@ -83,4 +84,29 @@ fn many_connections_at_once_are_all_served() {
             connections.iter_mut().filter_map(Connection::maybe_answer).filter(|it| it.status == 200).count();
         assert_eq!(admitted, if round < 2 { 200 } else { 100 });
     }
+}
+
+#[test]
+fn a_redis_request_that_never_ends_is_given_up_but_silence_is_not() {
+    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let connect = || TcpStream::connect(server.address("resp")).unwrap();
+    let (mut silent, mut slow) = (connect(), connect());
+    slow.set_read_timeout(Some(PATIENCE)).unwrap();
+    slow.write_all(b"*1\r\n$4\r\nPI").unwrap();
+    assert!(matches!(slow.read(&mut [0]), Ok(0)));
+    silent.write_all(b"PING\r\n").unwrap();
+    let mut said = [0; 7];
+    silent.read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"+PONG\r\n");
+}
+
+#[test]
+fn who_takes_no_answers_is_given_up() {
+    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let mut deaf = TcpStream::connect(server.address("resp")).unwrap();
+    deaf.set_write_timeout(Some(PATIENCE)).unwrap();
+    // Until neither side's buffers have room; then the server ends it, and writing fails.
+    let flood = b"COMMAND\r\n".repeat(1_000);
+    let error = (0..1_000_000).find_map(|_| deaf.write_all(&flood).err()).unwrap();
+    assert!([ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].contains(&error.kind()), "{error}");
 }

@@ -124,3 +124,18 @@ fn a_password_is_asked_for_and_never_shown() {
     check(&mut stream, "CL.THROTTLE k 0 1 2\r\n", &five([0, 1, 0, -1, 2]));
     assert!(!server.said.iter().any(|line| line.contains("sesame")));
 }
+
+#[test]
+fn checks_of_this_door_are_counted_and_looks_are_not() {
+    let server = Server::new(&[]);
+    let mut stream = connect(&server);
+    check(&mut stream, "CL.THROTTLE k 0 1 3600\r\n", &five([0, 1, 0, -1, 3_600]));
+    check(&mut stream, "CL.THROTTLE k 0 1 3600\r\n", "*5\r\n:1\r\n");
+    check(&mut connect(&server), "CL.THROTTLE k 0 1 3600 0\r\n", "*5\r\n:0\r\n");
+    let page = server.admin("/metrics").body;
+    for verdict in ["admit", "deny"] {
+        let line =
+            format!("tollgate_checks_total{{rule=\"(explicit)\",verdict=\"{verdict}\",door=\"resp\"}} 1\n");
+        assert!(page.contains(&line), "{page}");
+    }
+}

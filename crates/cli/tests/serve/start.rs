@@ -114,3 +114,20 @@ fn a_door_may_be_a_unix_socket_and_its_file_goes_with_it() {
     assert_eq!(server.ended().0.code(), Some(0));
     assert!(!std::path::Path::new(&path).exists());
 }
+
+#[test]
+fn logs_are_lines_of_json_where_that_is_asked_for() {
+    let server = Server::new(&["--log", "json"]);
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    let logs: Vec<serde_json::Value> = said
+        .iter()
+        .filter(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        logs.iter().any(|log| log["message"].as_str().is_some_and(|text| text.contains("stop"))),
+        "{said:#?}"
+    );
+    assert!(logs.iter().all(|log| log["level"] == "INFO" && log["timestamp"].is_string()), "{said:#?}");
+}

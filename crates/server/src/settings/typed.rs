@@ -33,7 +33,7 @@ pub struct Settings {
     pub resp_password: Option<Password>,
     /// Connections of each door; further ones are shed.
     pub max_connections: usize,
-    /// How long an HTTP connection may say nothing, and how long it may take to say what it asks.
+    /// How long an HTTP connection may say nothing, and how long any may take to say what it asks or to take the answer.
     pub idle_timeout: Duration,
     /// How long open requests may take when the program is to end.
     pub grace: Duration,

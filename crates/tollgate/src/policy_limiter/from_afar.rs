@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_reserved_request_is_settled_at_its_true_cost_or_cancelled() {
-        let limiter = limiter("{name: all, scope: global, rate: 1/s, burst: 10, cost: 5}");
+        let limiter = limiter("{name: all, scope: global, rate: 1/s, burst: 10, fixed_cost: 5}");
         let facts = Facts::new("GET", "/");
         let (decision, reservation) = limiter.policy().reserve(&facts, MINUTE).unwrap();
         assert!(decision.is_admitted());

@@ -129,3 +129,27 @@ fn the_extremes_of_limits_are_exact() {
     assert!(explicit.check("slow", &slow, tokens(5)).is_admitted());
     assert!(explicit.check("fast", &fast, tokens(1_000_000_000_000)).is_admitted());
 }
+
+/// What redis-cell answers to the same calls: whether it is limited, the limit, what remains, and whole seconds, rounded up,
+/// to wait and until the bucket is full.
+#[test]
+fn the_known_answers_of_redis_cell_come_out() {
+    let (limiter, _) = roomy();
+    let throttle = |key: &str, max_burst: u64, count: u64, period: u64, quantity: u64| {
+        let limit =
+            Limit::new(Rate::new(count, Span::from_secs(period)), Burst::tokens(max_burst + 1)).unwrap();
+        let told = match quantity {
+            0 => limiter.explicit().peek(key, &limit, Cost::micros(0)),
+            quantity => limiter.explicit().check(key, &limit, tokens(quantity)),
+        };
+        let wait = told.verdict.retry_after_secs().map_or(-1, u64::cast_signed);
+        let full = told.time_to_full.as_nanos().div_ceil(1_000_000_000).cast_signed();
+        let denied = i64::from(!told.is_admitted());
+        [denied, (max_burst + 1).cast_signed(), told.remaining.whole().cast_signed(), wait, full]
+    };
+    assert_eq!(throttle("user123", 15, 30, 60, 1), [0, 16, 15, -1, 2]);
+    assert_eq!(throttle("user123", 15, 30, 60, 0), [0, 16, 15, -1, 2], "a quantity of 0 reads the state");
+    assert_eq!(throttle("k", 0, 1, 2, 1), [0, 1, 0, -1, 2]);
+    assert_eq!(throttle("k", 0, 1, 2, 1), [1, 1, 0, 2, 2]);
+    assert_eq!(throttle("user123", 15, 30, 60, 17), [1, 16, 15, -1, 2], "more than the limit");
+}

@@ -131,3 +131,24 @@ fn several_buckets_are_reserved_all_or_nothing_and_settled_together() {
     assert_eq!(left(&limiter, "a", &limit), 9);
     assert_eq!(explicit.reserve(&charges, Span::ZERO).unwrap_err(), ReserveError::ZeroTimeout);
 }
+
+#[test]
+fn a_retry_is_charged_once_and_only_if_it_is_the_same_check() {
+    let (limiter, clock) = roomy();
+    let (explicit, limit) =
+        (limiter.explicit(), Limit::new(tollgate::Rate::per_hour(1), tollgate::Burst::tokens(10)).unwrap());
+    let lifetime = Span::from_secs(60);
+    let check = |once: &str, cost| {
+        explicit.check_once(once, lifetime, &[explicit.charge("a", &limit, tokens(cost))]).remaining.whole()
+    };
+    assert_eq!([check("x", 2), check("x", 2), check("y", 2), check("x", 3), check("x", 2)], [8, 8, 6, 3, 8]);
+    assert_eq!(left(&limiter, "a", &limit), 3);
+    // A rule's check with the same key is another one.
+    assert!(limiter.default_rule().check_once("x", lifetime, "a", Cost::ONE).is_admitted());
+    clock.advance(lifetime);
+    assert_eq!(check("x", 2), 1, "the key's lifetime is over");
+    let told = explicit.check_once("", lifetime, &[explicit.charge("a", &limit, Cost::ONE)]);
+    assert_eq!(told.verdict, Verdict::Invalid(tollgate::CheckError::EmptyIdempotencyKey));
+    let told = explicit.check_once("z", Span::ZERO, &[explicit.charge("a", &limit, Cost::ONE)]);
+    assert_eq!(told.verdict, Verdict::Invalid(tollgate::CheckError::ZeroLifetime));
+}

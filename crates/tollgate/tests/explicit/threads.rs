@@ -63,5 +63,5 @@ fn several_keys_under_many_threads_keep_their_promise() {
 #[test]
 fn a_crowded_table_keeps_the_promise_of_every_key() {
     let stats = keeps_its_promise(400, 1, 50_000, per_second(500, 20));
-    assert!(stats.explicit.evicted > 100 && stats.explicit.reclaimed > 100, "{stats:?}");
+    assert!(stats.explicit.evicted + stats.explicit.reclaimed > 1_000, "{stats:?}");
 }

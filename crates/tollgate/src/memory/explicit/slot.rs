@@ -70,6 +70,7 @@ impl FullAt {
     pub(crate) const NOW: FullAt = FullAt(0);
 
     /// Full at this moment.
+    #[inline]
     pub(crate) const fn at(moment: Moment) -> FullAt {
         let units = moment.as_nanos().div_ceil(1 << FULL_UNIT_SHIFT);
         FullAt(if units > FULL_MASK { FULL_MASK } else { units })
@@ -110,26 +111,22 @@ impl Slot {
         self.tag.load(Ordering::Acquire) == tag.0
     }
 
-    /// Whether nobody ever had it.
-    pub(crate) fn is_free(&self) -> bool {
-        self.tag.load(Ordering::Acquire) == FREE
-    }
-
     /// The bucket of `tag`, if it is still here and nobody is at work on it.
     #[inline]
     pub(crate) fn read(&self, tag: Tag) -> Result<Seen, Unread> {
-        let (owner, seen) = self.look();
+        let (owner, seen) = self.read_both();
         if owner == tag { seen.ok_or(Unread::Busy) } else { Err(Unread::Gone) }
     }
 
-    /// Whatever is here, unless somebody is at work on it.
-    pub(crate) fn read_any(&self) -> Option<Seen> {
-        self.look().1
+    /// Whether nobody ever had it; and whatever is here, unless somebody is at work on it.
+    pub(crate) fn look(&self) -> (bool, Option<Seen>) {
+        let (owner, seen) = self.read_both();
+        (owner == Tag(FREE), seen)
     }
 
     /// Whose it is; and its state, if both belong together.
     #[inline]
-    fn look(&self) -> (Tag, Option<Seen>) {
+    fn read_both(&self) -> (Tag, Option<Seen>) {
         let word = self.word.load(Ordering::Acquire);
         // Whoever sees one of a writer's stores sees that it held the slot, too.
         let tag = Tag(self.tag.load(Ordering::Acquire));
@@ -228,9 +225,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_and_what_was_seen_before_is_stale() {
         let slot = Slot::free();
-        let seen = slot.read_any().unwrap();
+        let seen = slot.look().1.unwrap();
         assert!(slot.hold(seen));
-        assert_eq!(slot.read_any(), None, "it is held");
+        assert_eq!(slot.look().1, None, "it is held");
         slot.retag(seen, TAG, balance(-5, 9), FullAt::at(Moment::from_nanos(1 << 24)));
         let written = slot.read(TAG).unwrap();
         assert_eq!((written.balance, written.full_at().moment().as_nanos()), (balance(-5, 9), 1 << 24));
@@ -241,15 +238,15 @@ mod tests {
     #[test]
     fn a_word_that_recurs_after_all_versions_does_not_pass_for_the_same_state() {
         let slot = Slot::free();
-        let old = slot.read_any().unwrap();
+        let old = slot.look().1.unwrap();
         for version in 0..1 << 23 {
-            let seen = slot.read_any().unwrap();
+            let seen = slot.look().1.unwrap();
             assert!(slot.replace(seen, balance(version, 1), FullAt::NOW));
         }
-        let seen = slot.read_any().unwrap();
+        let seen = slot.look().1.unwrap();
         assert_eq!(seen.word, old.word);
         assert!(!slot.hold(old));
-        assert!(slot.read_any().unwrap().balance == seen.balance, "and it is let go");
+        assert!(slot.look().1.unwrap().balance == seen.balance, "and it is let go");
     }
 
     #[test]

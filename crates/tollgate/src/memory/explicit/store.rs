@@ -91,7 +91,10 @@ impl ExplicitStore {
             let Some(slot) = self.table.find(ask.id) else {
                 match self.move_in(ask, when, Purpose::Charge) {
                     MoveIn::Decided(verdict) => return verdict,
-                    MoveIn::LookAgain => continue,
+                    MoveIn::LookAgain => {
+                        patience.wait();
+                        continue;
+                    }
                 }
             };
             match slot.read(tag_of(ask.id)) {
@@ -283,4 +286,42 @@ pub(crate) fn crowded(wait: Span, denied: BucketSet) -> ExplicitVerdict {
     let verdict = Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::Crowded };
     let tightest = denied.iter().next().unwrap_or(0);
     ExplicitVerdict { verdict, remaining: Tokens::ZERO, time_to_full: wait, tightest }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::Clock;
+    use crate::identity::Seed;
+    use tollgate_core::{Burst, Cost, Rate};
+
+    fn store() -> ExplicitStore {
+        let table = Table::in_room(Vec::new(), 8);
+        ExplicitStore::new(table, 8, Seed::random().namespace(""), Crowding::Inherit)
+    }
+
+    #[test]
+    fn a_thread_that_slept_since_it_read_the_clock_does_not_move_the_stamp_back() {
+        let (store, now) = (store(), Moment::from_nanos(100_000_000_000));
+        let clock = Clock::manual(now);
+        let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
+        let ask = |tokens| ExplicitAsk { id: store.id(&"a").unwrap(), limit, cost: Cost::tokens(tokens) };
+        assert!(store.charge(&ask(50), When::Read(now, &clock)).is_admitted());
+        let slept = When::Read(now - Span::from_secs(10), &clock);
+        assert!(!store.charge(&ask(1), slept).is_admitted());
+        assert!(!store.charge_all::<1>([ask(1)], slept).told.is_admitted());
+        assert_eq!(store.peek(&ask(1), When::Read(now, &clock)).remaining, Tokens::ZERO);
+    }
+
+    #[test]
+    fn a_newcomer_starts_full_no_earlier_than_the_last_reclaim() {
+        let (store, now) = (store(), Moment::from_nanos(100_000_000_000));
+        let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
+        store.reclaimed_at.store(now.as_nanos(), Ordering::Relaxed);
+        let held = |seconds| {
+            let ask = ExplicitAsk { id: store.id(&"a").unwrap(), limit, cost: Cost::micros(0) };
+            store.peek(&ask, When::Given(now - Span::from_secs(seconds))).remaining.whole()
+        };
+        assert_eq!([0, 1, 2, 100].map(held), [50, 40, 30, 0]);
+    }
 }

@@ -22,7 +22,7 @@ const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 /// Eight slots side by side.
 #[derive(Debug)]
 #[repr(align(128))]
-pub(crate) struct Window([Slot; WINDOW_SLOTS]);
+pub(crate) struct Window([[Slot; LINE_SLOTS]; WINDOW_LINES]);
 
 /// All slots.
 #[derive(Debug)]
@@ -53,56 +53,83 @@ pub(crate) fn tag_of(id: BucketId) -> Tag {
     Tag::of_hash(id.fingerprint)
 }
 
-/// The first slot of the line that a bucket prefers in its first (0) or second (1) window: by bits that do not choose its
+/// The line that a bucket prefers in its first (0) or second (1) window: by bits that do not choose its
 /// first window, or all its neighbours there would prefer the same line.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "a few bits")]
 const fn preferred(id: BucketId, which: usize) -> usize {
-    (id.fingerprint >> (20 + 2 * which)) as usize % WINDOW_LINES * LINE_SLOTS
+    (id.fingerprint >> (20 + 2 * which)) as usize % WINDOW_LINES
 }
 
 impl Table {
     /// Fills reserved room with free slots.
     pub(crate) fn in_room(mut room: Vec<Window>, windows: u32) -> Table {
         hints::want_huge_pages(&mut room);
-        room.resize_with(windows as usize, || Window(std::array::from_fn(|_| Slot::free())));
+        room.resize_with(windows as usize, || {
+            Window(std::array::from_fn(|_| std::array::from_fn(|_| Slot::free())))
+        });
         Table(room.into_boxed_slice())
     }
 
     /// Starts fetching the two lines where a bucket most likely is.
     #[inline]
     pub(crate) fn prefetch(&self, id: BucketId) {
-        self.likely(id).into_iter().for_each(|line| hints::prefetch(&line[0]));
+        hints::prefetch(self.line(id, 0));
+        hints::prefetch(self.line(id, 1));
+    }
+
+    /// Starts fetching all lines of both windows for a bucket that is not where it most likely is.
+    #[inline]
+    pub(crate) fn prefetch_rest(&self, id: BucketId) {
+        if self.find_likely(id).is_none() {
+            let windows = id.windows.into_iter();
+            windows.flat_map(|window| &self.0[window as usize].0).for_each(hints::prefetch);
+        }
     }
 
     /// The slot of a bucket, if it is in the table: where it most likely is, then anywhere.
     #[inline]
     pub(crate) fn find(&self, id: BucketId) -> Option<&Slot> {
+        self.find_likely(id).or_else(|| self.find_anywhere(id, tag_of(id)))
+    }
+
+    #[inline]
+    fn find_likely(&self, id: BucketId) -> Option<&Slot> {
         let tag = tag_of(id);
-        let likely = self.likely(id).into_iter().flatten().find(|slot| slot.is_of(tag));
-        likely.or_else(|| {
-            let windows = id.windows.into_iter().flat_map(|window| self.window(window));
-            windows.into_iter().find(|slot| slot.is_of(tag))
-        })
+        find_in(self.line(id, 0), tag).or_else(|| find_in(self.line(id, 1), tag))
+    }
+
+    #[inline(never)]
+    fn find_anywhere(&self, id: BucketId, tag: Tag) -> Option<&Slot> {
+        let windows = if id.windows[0] == id.windows[1] { 1 } else { 2 };
+        let windows = id.windows.into_iter().take(windows);
+        windows.flat_map(|window| self.window(window)).find(|slot| slot.is_of(tag))
     }
 
     /// The slots of one window.
+    #[inline]
     pub(crate) fn window(&self, window: u32) -> &[Slot] {
-        &self.0[window as usize].0
+        self.0[window as usize].0.as_flattened()
     }
 
     /// The slots of a bucket's first (0) or second (1) window, each with whether the bucket prefers it.
     pub(crate) fn seats(&self, id: BucketId, which: usize) -> impl Iterator<Item = (&Slot, bool)> {
         let line = preferred(id, which);
         let slots = self.window(id.windows[which]).iter().enumerate();
-        slots.map(move |(index, slot)| (slot, (line..line + LINE_SLOTS).contains(&index)))
+        slots.map(move |(index, slot)| (slot, index / LINE_SLOTS == line))
     }
 
+    /// The line that a bucket prefers in its first (0) or second (1) window.
     #[inline]
-    fn likely(&self, id: BucketId) -> [&[Slot]; 2] {
-        [0, 1].map(|which| {
-            let line = preferred(id, which);
-            &self.window(id.windows[which])[line..line + LINE_SLOTS]
-        })
+    fn line(&self, id: BucketId, which: usize) -> &[Slot; LINE_SLOTS] {
+        &self.0[id.windows[which] as usize].0[preferred(id, which)]
     }
+}
+
+/// The slot with this tag, without a branch on which it is: a wrong guess would keep the processor from starting the next
+/// check meanwhile.
+#[inline]
+fn find_in(line: &[Slot; LINE_SLOTS], tag: Tag) -> Option<&Slot> {
+    let at = (0..LINE_SLOTS).fold(LINE_SLOTS, |at, index| if line[index].is_of(tag) { index } else { at });
+    line.get(at)
 }

@@ -15,6 +15,7 @@ pub(crate) struct ExplicitAsk {
 
 impl ExplicitAsk {
     /// Whether a bucket at this level can pay.
+    #[inline]
     pub(crate) fn is_paid_by(&self, level: &StampedLevel) -> bool {
         level.micros() >= 0 && level.held() >= Tokens::from(self.cost)
     }
