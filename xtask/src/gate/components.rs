@@ -178,9 +178,10 @@ fn unpack_debian(packages: &[&str], folder: &Path) -> Result<(), Problem> {
     let cannot_list =
         |error: std::io::Error| Problem::failed(format!("cannot list what was downloaded: {error}"));
     for entry in fs::read_dir(folder).map_err(cannot_list)? {
-        let name = entry.map_err(cannot_list)?.file_name().to_string_lossy().into_owned();
-        if Path::new(&name).extension() == Some("deb".as_ref()) {
-            shown(Invocation::new("dpkg-deb", "dpkg-deb", folder).args(["--extract", &name, "."]))?;
+        let name = PathBuf::from(entry.map_err(cannot_list)?.file_name());
+        if name.extension() == Some("deb".as_ref()) {
+            let unpack = ["--extract", &name.to_string_lossy(), "."];
+            shown(Invocation::new("dpkg-deb", "dpkg-deb", folder).args(unpack))?;
         }
     }
     Ok(())

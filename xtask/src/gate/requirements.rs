@@ -1,7 +1,7 @@
 //! The tools that the gate needs, how each is recognised and how it is installed.
 //!
-//! A new tool is one entry in [`REQUIREMENTS`]; a new way to install (an apt package, a pinned Python or npm tool
-//! under `target/tools`) is one variant of [`Install`] and its arm in `setup`.
+//! A new tool is one entry in [`REQUIREMENTS`]; a new way to install is one variant of [`Install`] and its arm in `setup`.
+//! Programs that tests start, and that live under `target/tools`, are in `components`.
 
 use crate::workspace::Workspace;
 

@@ -18,7 +18,13 @@ pub(crate) fn admission(recipe: &Recipe) {
         let (policy, limit) = (answer.field("ratelimit-policy"), answer.field("ratelimit"));
         if recipe.tells_the_admitted {
             assert_eq!(policy, Some(POLICY), "{answer:#?}");
-            assert_eq!(limit, Some(format!(r#""client";r={left};t={full_in}"#).as_str()), "{answer:#?}");
+            // A slow machine refills a little between two requests.
+            let so_far = format!(r#""client";r={left};t="#);
+            let seconds = limit.and_then(|limit| limit.strip_prefix(&so_far)?.parse::<u64>().ok());
+            assert!(
+                seconds.is_some_and(|seconds| full_in - 20 < seconds && seconds <= full_in),
+                "{answer:#?}"
+            );
         } else {
             assert_eq!((policy, limit), (None, None), "the page says that it cannot");
         }

@@ -9,7 +9,7 @@ pub(crate) struct Recipe {
     pub(crate) files: &'static [&'static str],
     /// What the proxy is started with, in the folder of the files.
     pub(crate) arguments: &'static [&'static str],
-    /// Whether admitted clients get the RateLimit fields.
+    /// Whether admitted clients get the `RateLimit` fields.
     pub(crate) tells_the_admitted: bool,
     /// What clients get while Tollgate is away: 200 means that the application answers.
     pub(crate) away: u16,

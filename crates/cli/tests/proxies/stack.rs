@@ -100,7 +100,8 @@ impl Folder {
     fn new(name: &str) -> Folder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("tollgate-{name}-{}-{number}", std::process::id()));
+        let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proxies");
+        let path = folders.join(format!("{name}-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }

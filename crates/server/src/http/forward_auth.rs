@@ -154,7 +154,7 @@ mod tests {
             assert_eq!(admitted, 10, "{name}");
             let denied = replies.last().unwrap();
             assert_eq!((denied.status(), field(denied, STATUS_FIELD)), (status, status_field), "{name}");
-            assert_eq!(field(denied, "retry-after").map(|seconds| seconds.len()), Some(1), "{name}");
+            assert_eq!(field(denied, "retry-after").map(str::len), Some(1), "{name}");
             assert_eq!(field(denied, BODY_FIELD).is_some(), name == "nginx", "{name}");
         }
     }
