@@ -6,6 +6,7 @@
 mod build_checks;
 mod components;
 mod examples;
+mod packages;
 mod requirements;
 mod selection;
 mod setup;

@@ -10,6 +10,7 @@ use crate::completions::{self, CompletionsFlags};
 use crate::config::ConfigFlags;
 use crate::demo::DemoFlags;
 use crate::explain::ExplainFlags;
+use crate::healthcheck::HealthcheckFlags;
 use crate::init::InitFlags;
 use crate::man::ManFlags;
 use crate::presets::PresetsFlags;
@@ -34,6 +35,8 @@ pub(crate) enum Verb {
     Serve(Box<ServeFlags>),
     /// Print the settings that serve would have, and who said so
     Config(Box<ConfigFlags>),
+    /// Ask the running server whether it is ready
+    Healthcheck(Box<HealthcheckFlags>),
     /// Write a policy to start from
     Init(InitFlags),
     /// Find the mistakes in policies, and what is likely not meant

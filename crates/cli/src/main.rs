@@ -9,6 +9,7 @@ mod problem;
 mod screen;
 
 mod config;
+mod healthcheck;
 mod serve;
 
 mod check;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let page = match verb {
         Verb::Serve(flags) => serve::page(&flags),
         Verb::Config(flags) => config::page(&flags),
+        Verb::Healthcheck(flags) => healthcheck::page(&flags),
         Verb::Check(flags) => check::page(&flags, &screen),
         Verb::Explain(flags) => explain::page(&flags, &screen),
         Verb::Test(flags) => test::page(&flags, &screen),

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use tollgate::policy::Mistakes;
 use tollgate::{BuildError, LimitError, PolicyError, WindowError};
-use tollgate_server::{PolicyFault, ServeError, SettingsError};
+use tollgate_server::{HealthError, PolicyFault, ServeError, SettingsError};
 
 use crate::mistakes_text;
 use crate::screen::Screen;
@@ -45,6 +45,8 @@ pub(crate) enum Problem {
     Settings(SettingsError),
     /// The doors did not open.
     Serve(ServeError),
+    /// The server is not known to be ready.
+    Health(HealthError),
     /// The result could not be written.
     Output(io::Error),
 }
@@ -97,6 +99,7 @@ impl fmt::Display for Problem {
             ),
             Problem::Settings(error) => write!(f, "{error}"),
             Problem::Serve(error) => write!(f, "{error}"),
+            Problem::Health(error) => write!(f, "{error}"),
             Problem::Output(error) => {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }

@@ -100,6 +100,13 @@ impl Engine {
         self.in_force.load_full()
     }
 
+    /// The policy in force, in one line.
+    pub(crate) fn summary(&self) -> String {
+        let loaded = self.loaded();
+        let but = if loaded.is_outdated { "; a later one was refused" } else { "" };
+        format!("policy version {} ({}) is in force{but}", loaded.version, loaded.hash)
+    }
+
     /// Where the policy is.
     pub(crate) fn source(&self) -> &PolicySource {
         &self.source

@@ -14,7 +14,9 @@ use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::listener::{BindError, Listener};
+use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
+use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
 use crate::{acceptor, reload, resp, stopping};
 
@@ -35,6 +37,8 @@ pub enum ServeError {
     Policy(PolicyFault),
     /// A door cannot be opened.
     Bind(BindError),
+    /// The service manager passed sockets that are no doors.
+    Passed(PassedError),
     /// Every door is off.
     NoDoors,
     /// The machine has no threads, or no signals, to give.
@@ -51,20 +55,23 @@ impl Gatehouse {
 /// Serves until the program is told to end (SIGTERM, SIGINT), and returns when open requests are done or the grace time is
 /// over. Says on stderr what it serves.
 pub fn serve(settings: &Settings) -> Result<(), ServeError> {
+    // Before there are other threads: taking sockets over changes the environment.
+    let passed = PassedSockets::of_environment().map_err(ServeError::Passed)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServeError::Machine)?;
-    let result = runtime.block_on(run(settings));
+    let result = runtime.block_on(run(settings, passed));
     // What is still open has had its time.
     runtime.shutdown_background();
     result
 }
 
-async fn run(settings: &Settings) -> Result<(), ServeError> {
+async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
     let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
     let engine = Arc::new(Engine::new(source, settings.max_keys).map_err(ServeError::Policy)?);
-    let doors = open(settings).await?;
+    let doors = open(settings, passed).await?;
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
-    let _following = reload::follow(&engine).map_err(ServeError::Machine)?;
+    let manager = Arc::new(ServiceManager::of_environment());
+    let _following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
     let addresses: Vec<(Door, String)> =
         doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
     banner::print(&engine, settings, &addresses);
@@ -91,9 +98,11 @@ async fn run(settings: &Settings) -> Result<(), ServeError> {
             }
         }
     }
+    manager.ready(&engine.summary());
     signals.stop().await;
     engine.note_stopping();
     let _ = stop_doors.send(true);
+    manager.stopping();
     tracing::info!(
         grace_s = settings.grace.as_secs(),
         "stopping: no new connections, open requests are finished"
@@ -112,10 +121,18 @@ async fn run(settings: &Settings) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Opens every door that is not off.
-async fn open(settings: &Settings) -> Result<Vec<(Door, Listener, String)>, ServeError> {
+/// Opens every door that is not off. One whose socket was passed to us is open already, wherever the settings would have it.
+async fn open(
+    settings: &Settings,
+    mut passed: PassedSockets,
+) -> Result<Vec<(Door, Listener, String)>, ServeError> {
     let mut doors = Vec::new();
     for door in Door::ALL {
+        if let Some(socket) = passed.take(door) {
+            let (listener, address) = Listener::passed(socket).map_err(ServeError::Machine)?;
+            doors.push((door, listener, address));
+            continue;
+        }
         let address: &Address = match door {
             Door::Http => &settings.http,
             Door::Resp => &settings.resp,
@@ -134,6 +151,7 @@ impl fmt::Display for ServeError {
         match self {
             ServeError::Policy(fault) => write!(f, "{fault}"),
             ServeError::Bind(error) => write!(f, "{error}"),
+            ServeError::Passed(error) => write!(f, "{error}"),
             ServeError::NoDoors => f.write_str("every door is off; open one, as in --http 127.0.0.1:8080"),
             ServeError::Machine(error) => write!(f, "cannot start: {error}; free some resources"),
         }

@@ -17,6 +17,7 @@ mod settings;
 mod acceptor;
 mod http;
 mod listener;
+mod passed_sockets;
 mod patient_stream;
 pub mod resp;
 mod resp_door;
@@ -27,13 +28,17 @@ mod policy_source;
 mod reload;
 
 mod banner;
+mod healthcheck;
 mod logs;
+mod service_manager;
 mod stopping;
 
 pub use address::Address;
 pub use door::Door;
 pub use gatehouse::{ServeError, serve};
+pub use healthcheck::{HealthError, healthcheck};
 pub use listener::BindError;
 pub use logs::begin as begin_logs;
+pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
 pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Value, resolve};

@@ -9,6 +9,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use crate::address::Address;
 use crate::door::Door;
+use crate::passed_sockets::PassedSocket;
 
 /// A socket that accepts connections.
 #[derive(Debug)]
@@ -16,8 +17,8 @@ pub(crate) enum Listener {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
-        /// Removed when the door closes.
-        _file: SocketFile,
+        /// Removed when the door closes, unless somebody else made it.
+        _file: Option<SocketFile>,
     },
 }
 
@@ -51,6 +52,25 @@ impl Listener {
         bound.map(Some).map_err(|error| BindError { door, address: address.clone(), error })
     }
 
+    /// A door that the service manager opened, and where it is.
+    pub(crate) fn passed(socket: PassedSocket) -> io::Result<(Listener, String)> {
+        match socket {
+            PassedSocket::Tcp(listener) => {
+                listener.set_nonblocking(true)?;
+                let address = listener.local_addr()?.to_string();
+                Ok((Listener::Tcp(TcpListener::from_std(listener)?), address))
+            }
+            PassedSocket::Unix(listener) => {
+                listener.set_nonblocking(true)?;
+                let address = listener.local_addr()?;
+                let address = address
+                    .as_pathname()
+                    .map_or("unix:".to_owned(), |path| format!("unix:{}", path.display()));
+                Ok((Listener::Unix { listener: UnixListener::from_std(listener)?, _file: None }, address))
+            }
+        }
+    }
+
     /// The next connection.
     pub(crate) async fn accept(&self) -> io::Result<Stream> {
         match self {
@@ -80,7 +100,7 @@ fn unix(path: &Path) -> io::Result<Listener> {
         std::fs::remove_file(path)?;
     }
     let listener = UnixListener::bind(path)?;
-    Ok(Listener::Unix { listener, _file: SocketFile(path.to_owned()) })
+    Ok(Listener::Unix { listener, _file: Some(SocketFile(path.to_owned())) })
 }
 
 impl Drop for SocketFile {

