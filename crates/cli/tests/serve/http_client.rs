@@ -84,12 +84,10 @@ impl Connection {
 
     /// Whether the other side has closed it.
     pub(crate) fn is_closed(&mut self) -> bool {
-        matches!(self.stream.read(&mut [0]), Ok(0))
-            || self
-                .stream
-                .get_ref()
-                .peek(&mut [0])
-                .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionReset)
+        match self.stream.read(&mut [0]) {
+            Ok(read) => read == 0,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
     }
 }
 

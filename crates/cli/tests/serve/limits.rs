@@ -42,7 +42,7 @@ fn places_are_given_back_when_connections_end() {
 
 #[test]
 fn a_head_that_never_ends_is_given_up() {
-    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let server = Server::new(&["--idle-timeout", "1500ms"]);
     let mut http = server.http();
     http.send("GET /livez HTTP/1.1\r\nhost: ");
     let answer = http.maybe_answer();
@@ -51,7 +51,7 @@ fn a_head_that_never_ends_is_given_up() {
 
 #[test]
 fn a_connection_that_says_nothing_is_closed() {
-    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let server = Server::new(&["--idle-timeout", "1500ms"]);
     let mut silent = server.http();
     assert!(silent.is_closed());
     let mut once = server.http();
@@ -61,7 +61,7 @@ fn a_connection_that_says_nothing_is_closed() {
 
 #[test]
 fn a_body_that_never_ends_is_408() {
-    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let server = Server::new(&["--idle-timeout", "1500ms"]);
     let mut http = server.http();
     http.send("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n{");
     assert_eq!(http.answer().fault().0, 408);
@@ -88,7 +88,7 @@ fn many_connections_at_once_are_all_served() {
 
 #[test]
 fn a_redis_request_that_never_ends_is_given_up_but_silence_is_not() {
-    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let server = Server::new(&["--idle-timeout", "1500ms"]);
     let connect = || TcpStream::connect(server.address("resp")).unwrap();
     let (mut silent, mut slow) = (connect(), connect());
     slow.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -102,7 +102,7 @@ fn a_redis_request_that_never_ends_is_given_up_but_silence_is_not() {
 
 #[test]
 fn who_takes_no_answers_is_given_up() {
-    let server = Server::new(&["--idle-timeout", "300ms"]);
+    let server = Server::new(&["--idle-timeout", "1500ms"]);
     let mut deaf = TcpStream::connect(server.address("resp")).unwrap();
     deaf.set_write_timeout(Some(PATIENCE)).unwrap();
     // Until neither side's buffers have room; then the server ends it, and writing fails.
