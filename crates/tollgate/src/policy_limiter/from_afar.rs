@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 use tollgate_core::{Algorithm, Span};
-use tollgate_policy::{Action, Facts, SHADOW_HITS_MAX};
+use tollgate_policy::{Action, Facts, Rule as PolicyRule, SHADOW_HITS_MAX};
 
 use super::decision::Decision;
 use super::in_force::InForce;
@@ -43,45 +43,48 @@ impl InForce<'_> {
 
     /// [`InForce::check`], once: a retry of the very same request with the same `idempotency_key` within `lifetime` of its admission
     /// is told the same and costs nothing; see [`crate::Limiter::check_once`]. Rules that only watch are charged once, too. A
-    /// request that takes places at work is not remembered: it holds none once it was answered.
+    /// request that takes places at work is not remembered: it holds none once it was answered. For the same reason a rule of
+    /// places that only watches is looked at and takes none.
     pub fn check_once(self, facts: &Facts<'_>, idempotency_key: impl Key, lifetime: Span) -> Decision {
-        if self.takes_places(facts) {
-            return self.check(facts);
-        }
         let InForce { limiter: by_policy, ruleset } = self;
         let limiter = &by_policy.inner.limiter;
         let mut watched = ArrayVec::<(usize, Charge), SHADOW_HITS_MAX>::new();
         let mut decision = Decision::undecided(ruleset);
         decision.gather(by_policy, facts, |rule, charge| _ = watched.try_push((rule, charge)));
-        if !decision.asked.charges().is_empty() && decision.refused.is_none() {
+        let holds_places = decision.rules().any(takes_places);
+        if decision.asked.charges().is_empty() || decision.refused.is_some() {
+            // There is nothing to charge.
+        } else if holds_places {
+            decision.charge(limiter);
+        } else {
             let verdict = limiter.check_once(&idempotency_key, lifetime, decision.asked.charges());
             decision.verdict = Some(verdict);
             decision.note_denied();
         }
-        let shadow = by_policy.inner.shadow.get();
-        for ((rule, charge), shadow) in watched.into_iter().zip(std::iter::repeat(shadow).flatten()) {
-            let is_admitted = if decision.is_admitted() {
-                shadow.check_once(&idempotency_key, lifetime, &[charge]).is_admitted()
-            } else {
-                shadow.peek_all(&[charge]).is_admitted()
-            };
-            if !is_admitted {
-                decision.ruleset.note_shadow_denied(rule);
+        if holds_places {
+            decision.watch(by_policy, &watched);
+        } else if let Some(shadow) = by_policy.inner.shadow.get() {
+            for (rule, charge) in watched {
+                let is_charged =
+                    decision.is_admitted() && !decision.policy().rules.get(rule).is_some_and(takes_places);
+                let verdict = if is_charged {
+                    shadow.check_once(&idempotency_key, lifetime, &[charge])
+                } else {
+                    shadow.peek_all(&[charge])
+                };
+                if !verdict.is_admitted() {
+                    decision.ruleset.note_shadow_denied(rule);
+                }
             }
         }
         decision.note_client(facts);
         decision
     }
+}
 
-    /// Whether a rule that limits concurrency may apply. Charges nothing.
-    fn takes_places(&self, facts: &Facts<'_>) -> bool {
-        let is_place = |action: &Action| matches!(action, Action::Limit(Algorithm::Concurrency(_)));
-        if !self.rules.iter().any(|rule| is_place(&rule.action)) {
-            return false;
-        }
-        let asked = InForce::of(self.limiter).peek(facts);
-        asked.rules().any(|rule| is_place(&rule.action))
-    }
+/// Whether a rule takes places at work.
+fn takes_places(rule: &PolicyRule) -> bool {
+    matches!(rule.action, Action::Limit(Algorithm::Concurrency(_)))
 }
 
 #[cfg(test)]
@@ -146,5 +149,18 @@ mod tests {
         assert!(limiter.policy().check_once(&facts, "order-8", MINUTE).is_admitted());
         assert!(!limiter.policy().check_once(&facts, "order-9", MINUTE).is_admitted());
         assert_eq!((limiter.rule_stats(0).denied, limiter.rule_stats(1).shadow_denied), (1, 2));
+    }
+
+    #[test]
+    fn a_retry_takes_no_place_of_a_rule_that_only_watches_and_is_no_denial_by_it() {
+        let limiter = limiter(
+            "{rules: [{name: jobs, scope: global, algorithm: concurrency, places: 1, timeout: 1h, mode: shadow},
+              {name: all, scope: global, rate: 1/s, burst: 10}]}",
+        );
+        let facts = Facts::new("GET", "/");
+        for _ in 0..3 {
+            assert!(limiter.policy().check_once(&facts, "order-7", MINUTE).is_admitted());
+        }
+        assert_eq!((left(&limiter, &facts), limiter.rule_stats(0).shadow_denied), (9, 0));
     }
 }

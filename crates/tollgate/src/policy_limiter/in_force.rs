@@ -94,7 +94,7 @@ impl Decision {
 
     /// Charges what was gathered, and holds it if the response matters.
     #[inline]
-    fn charge(&mut self, limiter: &Limiter) {
+    pub(super) fn charge(&mut self, limiter: &Limiter) {
         let (rules, charges) = (self.asked.rules(), self.asked.charges());
         if rules.iter().any(|rule| self.ruleset.awaits_response(*rule)) {
             match limiter.enter_all(charges) {
