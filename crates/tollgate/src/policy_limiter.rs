@@ -1,7 +1,7 @@
 //! A limiter that enforces a policy: facts in, decisions out.
 //!
-//! The policy is swapped whole; buckets outlive it. An admitted request allocates nothing here, unless a rule takes places,
-//! settles or refunds by the response.
+//! The policy is swapped whole; buckets outlive it. An admitted request allocates nothing here after the first of its
+//! thread, unless a rule takes places, settles or refunds by the response.
 
 mod asked;
 mod decision;
