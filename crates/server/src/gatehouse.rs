@@ -71,7 +71,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let doors = open(settings, passed).await?;
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
-    let _following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
+    let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
     let addresses: Vec<(Door, String)> =
         doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
     banner::print(&engine, settings, &addresses);
@@ -102,6 +102,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     signals.stop().await;
     engine.note_stopping();
     let _ = stop_doors.send(true);
+    following.end().await;
     manager.stopping();
     tracing::info!(
         grace_s = settings.grace.as_secs(),

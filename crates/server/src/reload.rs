@@ -22,12 +22,14 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// Changes that wait to be noticed; more say nothing new.
 const CHANGES_MAX: usize = 1;
 
-/// Ends when it is dropped.
+/// Goes on until `end`.
 pub(crate) struct Following(JoinHandle<()>);
 
-impl Drop for Following {
-    fn drop(&mut self) {
+impl Following {
+    /// Follows no more: when this is done, the manager is told nothing further of the policy.
+    pub(crate) async fn end(self) {
         self.0.abort();
+        let _ = self.0.await;
     }
 }
 
