@@ -9,6 +9,7 @@ use tollgate_core::{Algorithm, Tokens};
 use crate::Limiter;
 use crate::clock::Clock;
 use crate::expiring::Expiring;
+use crate::explicit;
 use crate::identity::{Seed, random_word};
 use crate::memory::explicit::lazy::LazyStore;
 use crate::memory::meters::Meters;
@@ -18,6 +19,7 @@ use crate::memory::{Crowding, LimitId};
 use crate::once::{IDEMPOTENCY_KEYS_DEFAULT, Remembered};
 use crate::reservation::RESERVATIONS_DEFAULT;
 use crate::reservation_id::ReservationIds;
+use crate::revival::Passage;
 use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
@@ -118,7 +120,9 @@ impl LimiterBuilder {
 
     /// Continues from a file that [`Limiter::save`] wrote, as if there had been no restart; from full buckets if there is no
     /// such file. Rules that are declared again find their buckets by name. Keep the crowding rule: what a crowded table
-    /// remembers under one means nothing to another.
+    /// remembers under one means nothing to another. Times move to the new clock's time line, so that buckets whose limits come with the
+    /// call differ by at most a micro-token each from what they would have been; a manual clock should start late enough that what
+    /// was charged before the restart is after its origin.
     pub fn restore(mut self, path: impl AsRef<Path>) -> Self {
         self.snapshot = Some(path.as_ref().to_owned());
         self
@@ -177,20 +181,33 @@ impl LimiterBuilder {
         mut self,
         path: &Path,
         snapshot: &Snapshot,
-        (table, explicit): (Table, LazyStore),
+        (table, explicit_buckets): (Table, LazyStore),
         limit: Algorithm,
     ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
-        if snapshot.keys_max != self.keys_max as u64 {
-            return Err(refuse(SnapshotProblem::KeysMax { saved: snapshot.keys_max, asked: self.keys_max }));
+        let saved_explicit = snapshot.explicit.as_ref().map(|explicit| explicit.keys_max);
+        for (field, saved, asked) in [
+            ("keys_max", Some(snapshot.keys_max), self.keys_max),
+            ("explicit_keys_max", saved_explicit, self.explicit_keys_max),
+        ] {
+            if let Some(saved) = saved.filter(|saved| *saved != asked as u64) {
+                return Err(refuse(SnapshotProblem::KeysMax { field, saved, asked }));
+            }
         }
         let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
         let clock = self.clock.get_or_insert_with(Clock::system);
-        let book = snapshot.revive(&store, clock);
-        let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
-            return Err(refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent)));
-        };
-        let shared = self.shared((store, explicit), snapshot.seed, book);
+        let passage = Passage::to(clock, snapshot);
+        let contradiction = || refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent));
+        let book = snapshot.revive(&store, clock, &passage).ok_or_else(contradiction)?;
+        let id = book.default_limit().ok_or_else(contradiction)?;
+        if let Some(saved) = &snapshot.explicit {
+            let namespace = || snapshot.seed.namespace(explicit::NAMESPACE);
+            explicit_buckets
+                .get_or_make(namespace, self.crowding)
+                .revive(saved, &passage)
+                .ok_or_else(contradiction)?;
+        }
+        let shared = self.shared((store, explicit_buckets), snapshot.seed, book);
         let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
         default.set_limit(limit).map_err(BuildError::DefaultRule)?;
         Ok(Limiter { default })

@@ -15,7 +15,7 @@ use crate::{CheckError, ExplicitVerdict, Key, Limiter};
 /// Checks that are fetched together before the first of them is decided.
 const BATCH: usize = 16;
 /// The namespace of explicit keys. No rule has an empty name.
-const NAMESPACE: &str = "";
+pub(crate) const NAMESPACE: &str = "";
 
 /// A bucket that is to be full is so under any limit.
 const ANY_LIMIT: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1)) {

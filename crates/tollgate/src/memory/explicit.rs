@@ -7,6 +7,7 @@ pub(crate) mod adjust;
 pub(crate) mod crowd;
 pub(crate) mod joint;
 pub(crate) mod lazy;
+mod revival;
 pub(crate) mod slot;
 pub(crate) mod store;
 mod survey;

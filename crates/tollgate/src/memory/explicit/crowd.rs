@@ -30,6 +30,13 @@ impl Crowd {
         later(&self.evicted_at, now);
     }
 
+    /// The latest that any of those evicted would have been full, which binds nobody once it is past, and when the last of them
+    /// was evicted.
+    pub(crate) fn noted(&self) -> (Moment, Moment) {
+        let moment = |cell: &AtomicU64| Moment::from_nanos(cell.load(Ordering::Relaxed));
+        (moment(&self.full_at), moment(&self.evicted_at))
+    }
+
     /// The most that a newcomer under this limit may hold at `now`, in micro-tokens.
     pub(crate) fn bound(&self, limit: &Limit, now: Moment) -> i64 {
         let moment = |cell: &AtomicU64| Moment::from_nanos(cell.load(Ordering::Relaxed));

@@ -149,6 +149,18 @@ impl Slot {
         }
     }
 
+    /// Whose bucket is here and what it holds, once nobody is at work on it; `None` if nobody ever had the slot.
+    pub(crate) fn wait_for_any(&self) -> Option<(Tag, Seen)> {
+        let patience = Patience::default();
+        loop {
+            match self.read_both() {
+                (Tag(FREE), Some(_)) => return None,
+                (tag, Some(seen)) => return Some((tag, seen)),
+                (_, None) => patience.wait(),
+            }
+        }
+    }
+
     /// Takes hold of the slot, if it is as it was seen. The holder must let go soon, by [`Slot::write`], [`Slot::retag`] or
     /// [`Slot::let_go`], and wait for nothing but other slots meanwhile.
     #[inline]

@@ -26,15 +26,15 @@ use crate::{Cause, CheckError, ExplicitVerdict, Key, Verdict};
 pub(crate) struct ExplicitStore {
     pub(crate) table: Table,
     namespace: Namespace,
-    windows: u32,
+    pub(super) windows: u32,
     gates: Gates,
     /// What each window remembers of whom it evicted.
-    crowds: Box<[Crowd]>,
+    pub(super) crowds: Box<[Crowd]>,
     crowding: Crowding,
     pub(crate) counters: Counters,
     pub(crate) resets: Resets,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier.
-    reclaimed_at: AtomicU64,
+    pub(super) reclaimed_at: AtomicU64,
 }
 
 /// What moving in is for.

@@ -112,6 +112,16 @@ impl Table {
         self.0[window as usize].0.as_flattened()
     }
 
+    /// All slots, in the order of their numbers.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.0.iter().flat_map(|window| window.0.as_flattened())
+    }
+
+    /// The slot of this number.
+    pub(crate) fn slot(&self, index: usize) -> Option<&Slot> {
+        self.0.get(index / WINDOW_SLOTS)?.0.as_flattened().get(index % WINDOW_SLOTS)
+    }
+
     /// The slots of a bucket's first (0) or second (1) window, each with whether the bucket prefers it.
     pub(crate) fn seats(&self, id: BucketId, which: usize) -> impl Iterator<Item = (&Slot, bool)> {
         let line = preferred(id, which);
