@@ -1,5 +1,6 @@
 //! How a limiter is made.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,8 @@ use crate::clock::Clock;
 use crate::expiring::Expiring;
 use crate::explicit;
 use crate::identity::{Seed, random_word};
-use crate::memory::explicit::lazy::LazyStore;
+use crate::memory::explicit::store::ExplicitStore;
+use crate::memory::explicit::table::Table as ExplicitTable;
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
@@ -152,26 +154,35 @@ impl LimiterBuilder {
             Some(path) => snapshot_file::read(path)?.map(|snapshot| (path.clone(), snapshot)),
             None => None,
         };
-        let no_memory = |_| BuildError::NoMemory { keys: self.keys_max };
-        let table = Table::try_for_keys(self.keys_max).map_err(no_memory)?;
-        let no_memory = |_| BuildError::NoMemoryForExplicit { keys: self.explicit_keys_max };
-        let explicit = LazyStore::try_for_keys(self.explicit_keys_max).map_err(no_memory)?;
+        let tables = self.tables()?;
         match snapshot {
-            Some((path, snapshot)) => self.revive(&path, &snapshot, (table, explicit), limit),
-            None => Ok(self.assemble((table, explicit), limit)),
+            Some((path, snapshot)) => self.revive(&path, &snapshot, tables, limit),
+            None => Ok(self.assemble(tables, limit)),
         }
     }
 
-    /// A limiter with the default settings.
+    /// A limiter with the default settings. Aborts if there is no memory for its tables, as allocations do.
     pub(crate) fn build_default(limit: Algorithm) -> Limiter {
-        let tables = (Table::for_keys(KEYS_DEFAULT), LazyStore::for_keys(EXPLICIT_KEYS_DEFAULT));
-        LimiterBuilder::default().assemble(tables, limit)
+        let builder = LimiterBuilder::default();
+        let Ok(tables) = builder.tables() else { handle_alloc_error(Layout::new::<Shared>()) };
+        builder.assemble(tables, limit)
+    }
+
+    /// Room for the keys, none of which is touched yet.
+    fn tables(&self) -> Result<Tables, BuildError> {
+        let (keys, explicit_keys) = (self.keys_max, self.explicit_keys_max);
+        Ok(Tables {
+            ruled: Table::try_for_keys(keys).map_err(|_| BuildError::NoMemory { keys })?,
+            explicit: ExplicitTable::try_for_keys(explicit_keys)
+                .map_err(|_| BuildError::NoMemoryForExplicit { keys: explicit_keys })?,
+        })
     }
 
     /// A limiter with full buckets. The settings are known to be sound.
-    fn assemble(self, (table, explicit): (Table, LazyStore), limit: Algorithm) -> Limiter {
-        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
-        let shared = self.shared((store, explicit), Seed::random(), Book::fresh());
+    fn assemble(self, tables: Tables, limit: Algorithm) -> Limiter {
+        let seed = Seed::random();
+        let stores = self.stores(tables, seed);
+        let shared = self.shared(stores, seed, Book::fresh());
         shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
     }
@@ -181,7 +192,7 @@ impl LimiterBuilder {
         mut self,
         path: &Path,
         snapshot: &Snapshot,
-        (table, explicit_buckets): (Table, LazyStore),
+        tables: Tables,
         limit: Algorithm,
     ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
@@ -194,32 +205,41 @@ impl LimiterBuilder {
                 return Err(refuse(SnapshotProblem::KeysMax { field, saved, asked }));
             }
         }
-        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
+        let (store, explicit) = self.stores(tables, snapshot.seed);
         let clock = self.clock.get_or_insert_with(Clock::system);
         let passage = Passage::to(clock, snapshot);
         let contradiction = || refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent));
         let book = snapshot.revive(&store, clock, &passage).ok_or_else(contradiction)?;
         let id = book.default_limit().ok_or_else(contradiction)?;
         if let Some(saved) = &snapshot.explicit {
-            let namespace = || snapshot.seed.namespace(explicit::NAMESPACE);
-            explicit_buckets
-                .get_or_make(namespace, self.crowding)
-                .revive(saved, &passage)
-                .ok_or_else(contradiction)?;
+            explicit.revive(saved, &passage).ok_or_else(contradiction)?;
         }
-        let shared = self.shared((store, explicit_buckets), snapshot.seed, book);
+        let shared = self.shared((store, explicit), snapshot.seed, book);
         let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
         default.set_limit(limit).map_err(BuildError::DefaultRule)?;
         Ok(Limiter { default })
     }
 
-    fn shared(self, (store, explicit): (Store<Meters>, LazyStore), seed: Seed, book: Book) -> Arc<Shared> {
+    /// The buckets of rules and those whose limits come with the call, all full.
+    fn stores(&self, tables: Tables, seed: Seed) -> (Store<Meters>, ExplicitStore) {
+        let store = Store::new(tables.ruled, self.crowding, Meters::new(), self.log_entries_max);
+        let namespace = seed.namespace(explicit::NAMESPACE);
+        (store, ExplicitStore::new(tables.explicit, namespace, self.crowding))
+    }
+
+    fn shared(
+        self,
+        (store, explicit): (Store<Meters>, ExplicitStore),
+        seed: Seed,
+        book: Book,
+    ) -> Arc<Shared> {
         Arc::new(Shared {
             store,
             explicit,
             clock: self.clock.unwrap_or_else(Clock::system),
             seed,
             keys_max: self.keys_max,
+            explicit_keys_max: self.explicit_keys_max,
             serial: random_word(),
             book: Mutex::new(book),
             debt_max: self.debt_max,
@@ -229,6 +249,12 @@ impl LimiterBuilder {
             waiting: Queues::new(),
         })
     }
+}
+
+/// Room for the buckets of rules, and for those whose limits come with the call.
+struct Tables {
+    ruled: Table,
+    explicit: ExplicitTable,
 }
 
 /// Why a limiter cannot be made. Each message names the field, the value and the cure.

@@ -39,7 +39,7 @@ impl Shared {
             slots: self.store.saved_slots(taken_at).collect(),
             crowded_windows: self.store.gates.crowded().collect(),
             logs: self.store.logs.saved(taken_at),
-            explicit: self.explicit.get().and_then(|store| store.saved(self.explicit.keys_max, taken_at)),
+            explicit: self.explicit.saved(self.explicit_keys_max, taken_at),
         }
     }
 }

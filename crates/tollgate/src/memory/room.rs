@@ -39,22 +39,21 @@ mod pages {
     unsafe impl<T: Sync> Sync for Room<T> {}
 
     impl<T: Blank> Room<T> {
-        /// Room for so many values, or an error if there is not even address space for them.
+        /// Room for so many values, or an error if the machine does not have as much.
         pub(crate) fn try_for(count: usize) -> io::Result<Room<T>> {
             const { assert!(!std::mem::needs_drop::<T>() && align_of::<T>() <= LARGE_PAGE) };
             let bytes = count.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(LARGE_PAGE));
             let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
             let (access, kind) =
-                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+                (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
             // SAFETY: a new mapping that touches no other.
             let mapping = unsafe { libc::mmap(ptr::null_mut(), bytes, access, kind, -1, 0) };
             let found = NonNull::new(mapping).filter(|_| mapping != libc::MAP_FAILED);
             let mapping = found.ok_or_else(io::Error::last_os_error)?;
             // One page more than needed was asked for, so that the values begin at a large one.
-            let start = mapping.map_addr(|address| {
-                // An address that is rounded up is not zero.
-                address.checked_next_multiple_of(LARGE_PAGE.try_into().unwrap_or(address)).unwrap_or(address)
-            });
+            let skipped = mapping.addr().get().next_multiple_of(LARGE_PAGE) - mapping.addr().get();
+            // SAFETY: less than a large page, so within the mapping.
+            let start = unsafe { mapping.byte_add(skipped) };
             // SAFETY: the range lies within the new mapping. A refusal is of no consequence.
             unsafe { libc::madvise(start.as_ptr(), bytes - LARGE_PAGE, libc::MADV_HUGEPAGE) };
             let values = NonNull::slice_from_raw_parts(start.cast(), count);

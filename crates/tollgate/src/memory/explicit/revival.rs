@@ -28,7 +28,7 @@ impl ExplicitStore {
         let taken = self.table.slots().enumerate();
         let taken = taken.filter_map(|(index, slot)| Some((index, slot.wait_for_any()?)));
         let buckets: Vec<SavedBucket> = taken.filter_map(live).collect();
-        let crowds = (0_u32..).zip(&self.crowds).filter_map(|(window, crowd)| {
+        let crowds = (0_u32..).zip(&*self.table.crowds).filter_map(|(window, crowd)| {
             let (full_at, evicted_at) = crowd.noted();
             (full_at > earlier).then_some(SavedCrowd { window, full_at, evicted_at })
         });
@@ -48,7 +48,7 @@ impl ExplicitStore {
         }
         for crowd in &saved.crowds {
             let (full_at, evicted_at) = (passage.of(crowd.full_at), passage.of_past(crowd.evicted_at));
-            self.crowds.get(crowd.window as usize)?.note(FullAt::at(full_at), evicted_at);
+            self.table.crowds.get(crowd.window as usize)?.note(FullAt::at(full_at), evicted_at);
         }
         // Buckets that were full were left out, which is to forget them.
         self.reclaimed_at.store(passage.now().as_nanos(), Ordering::Relaxed);
