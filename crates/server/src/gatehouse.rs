@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
@@ -26,6 +27,7 @@ pub(crate) struct Gatehouse {
     pub(crate) resp: Arc<resp::Settings>,
     pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
+    pub(crate) body_room: BodyRoom,
     ids: AtomicU64,
 }
 
@@ -46,6 +48,20 @@ pub enum ServeError {
 }
 
 impl Gatehouse {
+    /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
+    #[cfg(test)]
+    pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
+        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        Arc::new(Gatehouse {
+            engine: Arc::new(engine),
+            resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
+            max_connections: 10,
+            idle_timeout: Duration::from_secs(1),
+            body_room: BodyRoom::new(bytes_max),
+            ids: AtomicU64::new(1),
+        })
+    }
+
     /// A number for a connection.
     pub(crate) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
@@ -82,6 +98,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         resp: Arc::new(resp_settings),
         max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
+        body_room: BodyRoom::new(BODIES_BYTES_MAX),
         ids: AtomicU64::new(1),
     });
     let (stop_doors, doors_stop) = watch::channel(false);

@@ -16,6 +16,7 @@ mod settings;
 
 mod acceptor;
 mod http;
+mod lingering;
 mod listener;
 mod passed_sockets;
 mod patient_stream;

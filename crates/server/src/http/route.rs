@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{Method, Request};
 use hyper::body::Incoming;
@@ -49,8 +48,8 @@ pub(super) async fn answer(
         Ok(always_200) => always_200,
         Err(problem) => return problem.reply(),
     };
-    let read = body::read(request.into_body(), most, gatehouse.idle_timeout).await;
-    let told = read.and_then(|body: Bytes| question(&gatehouse.engine, &body));
+    let read = body::read(request.into_body(), most, gatehouse).await;
+    let told = read.and_then(|body| question(&gatehouse.engine, &body.bytes));
     match told {
         Ok(told) => told.reply(always_200),
         Err(problem) => problem.reply(),
