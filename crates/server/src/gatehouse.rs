@@ -116,6 +116,11 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         }
     }
     manager.ready(&engine.summary());
+    // To the very end, which may take as long as the grace time.
+    let watchdog = tokio::spawn({
+        let manager = Arc::clone(&manager);
+        async move { manager.keep_watchdog().await }
+    });
     signals.stop().await;
     engine.note_stopping();
     let _ = stop_doors.send(true);
@@ -136,6 +141,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
         () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
     }
+    watchdog.abort();
     Ok(())
 }
 
