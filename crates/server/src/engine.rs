@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use tollgate::{Limiter, PolicyLimiter};
+use tollgate::{Limiter, LimiterBuilder, PolicyLimiter};
 
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
@@ -45,8 +45,17 @@ impl Engine {
     /// An engine with the policy of `source` in force.
     pub(crate) fn new(source: PolicySource, keys_max: usize) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
-        let policy = text.parse()?;
         let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        Engine::of(source, text, limiter)
+    }
+
+    /// An engine with this policy in force; it is `source` that is read again.
+    pub(crate) fn of(
+        source: PolicySource,
+        text: PolicyText,
+        limiter: LimiterBuilder,
+    ) -> Result<Engine, PolicyFault> {
+        let policy = text.parse()?;
         let limiter = limiter.build_with_policy(policy).map_err(PolicyFault::Unenforceable)?;
         let metrics = Metrics::new();
         metrics.follow_policy(&limiter.policy());

@@ -12,6 +12,7 @@ mod batch;
 mod body;
 mod body_room;
 mod check;
+pub mod desk;
 mod explicit;
 mod facts;
 mod fields;

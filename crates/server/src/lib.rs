@@ -34,6 +34,9 @@ mod logs;
 mod service_manager;
 mod stopping;
 
+#[doc(hidden)]
+pub use http::desk;
+
 pub use address::Address;
 pub use door::Door;
 pub use gatehouse::{ServeError, serve};
