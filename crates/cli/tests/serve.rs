@@ -11,6 +11,12 @@ mod check;
 mod config;
 #[path = "serve/forward_auth.rs"]
 mod forward_auth;
+#[path = "serve/http2.rs"]
+mod http2;
+#[path = "serve/http2_frames.rs"]
+mod http2_frames;
+#[path = "serve/http2_limits.rs"]
+mod http2_limits;
 #[path = "serve/http_client.rs"]
 mod http_client;
 #[path = "serve/limits.rs"]

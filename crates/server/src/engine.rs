@@ -50,8 +50,18 @@ impl Engine {
         snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
+        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        Engine::of(source, text, limiter, snapshot)
+    }
+
+    /// An engine with this policy in force; it is `source` that is read again.
+    pub(crate) fn of(
+        source: PolicySource,
+        text: PolicyText,
+        settings: LimiterBuilder,
+        snapshot: Option<&SnapshotFile>,
+    ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
-        let settings = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
         let build = |settings: LimiterBuilder| {
             settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
         };

@@ -13,6 +13,7 @@ use crate::address::Address;
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
@@ -27,6 +28,7 @@ pub(crate) struct Gatehouse {
     pub(crate) resp: Arc<resp::Settings>,
     pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
+    pub(crate) body_room: BodyRoom,
     ids: AtomicU64,
 }
 
@@ -49,6 +51,20 @@ pub enum ServeError {
 }
 
 impl Gatehouse {
+    /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
+    #[cfg(test)]
+    pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
+        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        Arc::new(Gatehouse {
+            engine: Arc::new(engine),
+            resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
+            max_connections: 10,
+            idle_timeout: Duration::from_secs(1),
+            body_room: BodyRoom::new(bytes_max),
+            ids: AtomicU64::new(1),
+        })
+    }
+
     /// A number for a connection.
     pub(crate) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
@@ -88,6 +104,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         resp: Arc::new(resp_settings),
         max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
+        body_room: BodyRoom::new(BODIES_BYTES_MAX),
         ids: AtomicU64::new(1),
     });
     let (stop_doors, doors_stop) = watch::channel(false);
@@ -106,6 +123,11 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     }
     let saving = snapshot.map(|file| Saving::begin(&engine, file, settings.snapshot_every));
     manager.ready(&engine.summary());
+    // To the very end, which may take as long as the grace time.
+    let watchdog = tokio::spawn({
+        let manager = Arc::clone(&manager);
+        async move { manager.keep_watchdog().await }
+    });
     signals.stop().await;
     engine.note_stopping();
     let _ = stop_doors.send(true);
@@ -129,6 +151,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     if let Some(saving) = saving {
         saving.end(settings.grace, &signals).await;
     }
+    watchdog.abort();
     Ok(())
 }
 

@@ -16,6 +16,7 @@ mod settings;
 
 mod acceptor;
 mod http;
+mod lingering;
 mod listener;
 mod passed_sockets;
 mod patient_stream;
@@ -33,6 +34,9 @@ mod healthcheck;
 mod logs;
 mod service_manager;
 mod stopping;
+
+#[doc(hidden)]
+pub use http::desk;
 
 pub use address::Address;
 pub use door::Door;

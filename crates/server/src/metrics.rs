@@ -35,6 +35,7 @@ pub(crate) struct Metrics {
     reloads: Family<Labels, Counter>,
     connections: Family<Labels, Counter>,
     shed: Family<Labels, Counter>,
+    requests_shed: Family<Labels, Counter>,
     snapshots: Family<Labels, Counter>,
 }
 
@@ -94,15 +95,24 @@ impl Metrics {
         for event in SnapshotEvent::ALL {
             let _ = snapshots.get_or_create(&[("result", event.name())]);
         }
+        let requests_shed = Family::<Labels, Counter>::default();
+        registry.register(
+            "requests_shed",
+            "Requests answered 503 because there was no room for their bodies or answers",
+            requests_shed.clone(),
+        );
         for result in ["ok", "refused"] {
             let _ = reloads.get_or_create(&[("result", result)]);
         }
         for door in Door::ALL {
             let _ = connections.get_or_create(&[("door", door.name())]);
             let _ = shed.get_or_create(&[("door", door.name())]);
+            if door.speaks_http() {
+                let _ = requests_shed.get_or_create(&[("door", door.name())]);
+            }
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        Metrics { registry, checks, durations, reloads, connections, shed, snapshots }
+        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed, snapshots }
     }
 
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
@@ -131,6 +141,10 @@ impl Metrics {
 
     pub(crate) fn note_shed(&self, door: Door) {
         self.shed.get_or_create(&[("door", door.name())]).inc();
+    }
+
+    pub(crate) fn note_request_shed(&self, door: Door) {
+        self.requests_shed.get_or_create(&[("door", door.name())]).inc();
     }
 }
 

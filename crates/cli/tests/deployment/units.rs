@@ -75,6 +75,8 @@ fn the_units_say_what_the_command_understands() {
     let output = tollgate(&format!("config {flags}")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(setting(&service, "Type"), "notify");
+    let watchdog_s: u64 = setting(&service, "WatchdogSec").parse().unwrap();
+    assert!(watchdog_s >= 10, "a machine that is busy for a moment is not dead");
     assert_eq!(setting(&socket, "FileDescriptorName"), "http");
     assert_eq!(setting(&socket, "Service"), "tollgate.service");
     let stop_s: u64 = setting(&service, "TimeoutStopSec").parse().unwrap();
