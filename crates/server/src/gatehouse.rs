@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
+use crate::telemetry::{self, Telemetry};
 use crate::{acceptor, reload, resp, stopping};
 
 /// What all connections share.
@@ -26,6 +28,8 @@ pub(crate) struct Gatehouse {
     pub(crate) resp: Arc<resp::Settings>,
     pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
+    /// `None` if nothing is traced.
+    pub(crate) telemetry: Option<Telemetry>,
     ids: AtomicU64,
 }
 
@@ -77,11 +81,13 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
+    let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
         resp: Arc::new(resp_settings),
         max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
+        telemetry,
         ids: AtomicU64::new(1),
     });
     let (stop_doors, doors_stop) = watch::channel(false);
@@ -114,9 +120,19 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         let _ = stop_health.send(true);
         while health.join_next().await.is_some() {}
     };
+    let mut grace = pin!(tokio::time::sleep(settings.grace));
     tokio::select! {
-        () = drained => tracing::info!("stopped"),
-        () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
+        () = drained => {
+            if let Some(exporting) = exporting {
+                tokio::select! {
+                    () = exporting.end() => {}
+                    () = grace => tracing::warn!("spans that were not sent yet are lost"),
+                    () = signals.stop() => {}
+                }
+            }
+            tracing::info!("stopped");
+        }
+        () = grace.as_mut() => tracing::warn!("stopped; connections that were still open were cut off"),
         () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
     }
     Ok(())

@@ -65,7 +65,14 @@ pub(crate) async fn serve(
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
         heard.store(true, Ordering::Relaxed);
         Ok(match door {
-            Door::Http => route::answer(gatehouse, peer, request).await,
+            Door::Http => match &gatehouse.telemetry {
+                None => route::answer(gatehouse, peer, request).await,
+                // On the heap, so that connections are no larger for it where nothing is traced.
+                Some(telemetry) => {
+                    let answer = |request| route::answer(gatehouse, peer, request);
+                    Box::pin(telemetry.traced(request, answer)).await
+                }
+            },
             _ => route::answer_about_us(gatehouse, door, &request),
         })
     });

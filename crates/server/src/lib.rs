@@ -32,6 +32,7 @@ mod healthcheck;
 mod logs;
 mod service_manager;
 mod stopping;
+mod telemetry;
 
 pub use address::Address;
 pub use door::Door;
