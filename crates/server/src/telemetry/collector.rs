@@ -132,7 +132,8 @@ fn authorities(file: Option<&str>) -> Result<RootCertStore, String> {
         return Ok(roots);
     };
     let cure = "name a file of certificates in PEM";
-    let why = |error: &dyn fmt::Display| format!("OTEL_EXPORTER_OTLP_CERTIFICATE is '{file}': {error}; {cure}");
+    let why =
+        |error: &dyn fmt::Display| format!("OTEL_EXPORTER_OTLP_CERTIFICATE is '{file}': {error}; {cure}");
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| why(&error))?;
     for certificate in certificates {
         let certificate = certificate.map_err(|error| why(&error))?;

@@ -42,8 +42,7 @@ mod tests {
 
     fn of(traces: &str, all: &str) -> (Option<String>, Vec<String>) {
         let pairs = [(OF_TRACES, traces), (OF_ALL, all)];
-        let mut variables =
-            Variables::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let mut variables = Variables::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
         (read(&mut variables).map(|uri| uri.to_string()), variables.into_warnings())
     }
 

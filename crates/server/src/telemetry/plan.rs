@@ -86,8 +86,7 @@ fn exports(variables: &mut Variables) -> bool {
         .first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])
         .is_none()
     {
-        let why =
-            "nothing is traced, as there is no collector; set OTEL_EXPORTER_OTLP_ENDPOINT, as in http://127.0.0.1:4318";
+        let why = "nothing is traced, as there is no collector; set OTEL_EXPORTER_OTLP_ENDPOINT, as in http://127.0.0.1:4318";
         variables.warn(NAME, &typed, why);
     }
     asked("otlp")
@@ -189,7 +188,8 @@ fn takes_parents(variables: &mut Variables) -> bool {
     let asked = |what: &str| typed.split(',').any(|one| one.trim() == what);
     let is_known = |one: &str| ["tracecontext", "baggage", "none"].contains(&one.trim());
     if !typed.split(',').all(is_known) {
-        let why = "the others are passed over; use tracecontext, or none, for which every request begins a trace";
+        let why =
+            "the others are passed over; use tracecontext, or none, for which every request begins a trace";
         variables.warn(NAME, &typed, why);
     }
     asked("tracecontext") && !asked("none")

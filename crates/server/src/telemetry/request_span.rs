@@ -52,8 +52,7 @@ impl Telemetry {
             Some(parent) => Context::new().with_remote_span_context(parent),
             None => Context::new(),
         };
-        let builder =
-            SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
+        let builder = SpanBuilder::from_name(name).with_kind(SpanKind::Server).with_attributes(attributes);
         let span = self.tracer.build_with_context(builder, &context);
         span.is_recording().then_some(span)
     }

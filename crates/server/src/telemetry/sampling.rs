@@ -52,8 +52,7 @@ mod tests {
 
     fn of(name: &str, argument: &str) -> (String, Vec<String>) {
         let pairs = [(NAME, name), (ARGUMENT, argument)];
-        let mut variables =
-            Variables::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let mut variables = Variables::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
         let sampling = read(&mut variables);
         (format!("{} {:?}", sampling.name, sampling.sampler), variables.into_warnings())
     }
@@ -66,11 +65,7 @@ mod tests {
             ("always_on", "", "always_on AlwaysOn"),
             ("traceidratio", "0.25", "traceidratio TraceIdRatioBased(0.25)"),
             ("parentbased_always_off", "", "parentbased_always_off ParentBased(AlwaysOff)"),
-            (
-                "parentbased_traceidratio",
-                "0",
-                "parentbased_traceidratio ParentBased(TraceIdRatioBased(0.0))",
-            ),
+            ("parentbased_traceidratio", "0", "parentbased_traceidratio ParentBased(TraceIdRatioBased(0.0))"),
         ] {
             assert_eq!(of(name, argument), (expected.to_owned(), Vec::new()));
         }
