@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -13,6 +15,9 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 
 use crate::server::PATIENCE;
+
+/// What the next request is told.
+type Answer = dyn Fn() -> Option<String> + Send + Sync;
 
 /// One that runs; what it was sent is in `exports`.
 pub(crate) struct Collector {
@@ -35,17 +40,16 @@ impl Collector {
     }
 
     /// Answers the n-th request, from 0, with this status and head; never, where there is none.
-    pub(crate) fn answering(answer: impl Fn(usize) -> Option<String> + Send + 'static) -> Collector {
+    pub(crate) fn answering(answer: impl Fn(usize) -> Option<String> + Send + Sync + 'static) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, exports) = channel();
+        let number = AtomicUsize::new(0);
+        let answer: Arc<Answer> = Arc::new(move || answer(number.fetch_add(1, Ordering::SeqCst)));
         std::thread::spawn(move || {
-            let mut number = 0;
-            let mut kept = Vec::new();
             for stream in listener.incoming().map_while(Result::ok) {
-                kept.push(stream.try_clone().unwrap());
-                // The one who sends uses one connection after the other.
-                serve(stream, &answer, &mut number, &tell);
+                let (answer, tell) = (Arc::clone(&answer), tell.clone());
+                std::thread::spawn(move || serve(stream, &*answer, &tell));
             }
         });
         Collector { address, exports }
@@ -109,18 +113,12 @@ pub(crate) fn told(span: &Span) -> String {
     pairs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-fn serve(
-    stream: TcpStream,
-    answer: &impl Fn(usize) -> Option<String>,
-    number: &mut usize,
-    tell: &Sender<Export>,
-) {
+/// Reads until the other side closes, also where it says nothing.
+fn serve(stream: TcpStream, answer: &Answer, tell: &Sender<Export>) {
     let mut reader = BufReader::new(stream);
     while let Some(export) = read(&mut reader) {
         let _ = tell.send(export);
-        let said = answer(*number);
-        *number += 1;
-        let Some(said) = said else { return };
+        let Some(said) = answer() else { continue };
         if reader.get_mut().write_all(format!("HTTP/1.1 {said}\r\n\r\n").as_bytes()).is_err() {
             return;
         }

@@ -55,7 +55,7 @@ impl Collector {
     pub(super) fn new(plan: &Plan) -> Result<Collector, String> {
         let is_tls = plan.endpoint.scheme_str() == Some("https");
         // Nobody is trusted where nobody needs to be: the machine's authorities are a thousand objects.
-        let roots = if is_tls { authorities(plan.certificate.as_deref())? } else { RootCertStore::empty() };
+        let roots = if is_tls { authorities(plan.certificate.as_ref())? } else { RootCertStore::empty() };
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let tls = tls.map_err(|error| error.to_string())?;
@@ -120,9 +120,9 @@ fn seconds(value: &HeaderValue) -> Option<Duration> {
 }
 
 /// Whom to believe: those in the file, or those whom the machine believes (`SSL_CERT_FILE`, else its store).
-fn authorities(file: Option<&str>) -> Result<RootCertStore, String> {
+fn authorities(file: Option<&(&'static str, String)>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
-    let Some(file) = file else {
+    let Some((variable, file)) = file else {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if roots.is_empty() {
             return Err("the machine trusts no authority; install ca-certificates, or name a file in \
@@ -131,9 +131,9 @@ fn authorities(file: Option<&str>) -> Result<RootCertStore, String> {
         }
         return Ok(roots);
     };
-    let cure = "name a file of certificates in PEM";
-    let why =
-        |error: &dyn fmt::Display| format!("OTEL_EXPORTER_OTLP_CERTIFICATE is '{file}': {error}; {cure}");
+    let why = |error: &dyn fmt::Display| {
+        format!("{variable} is '{file}': {error}; name a file of certificates in PEM")
+    };
     let certificates = CertificateDer::pem_file_iter(file).map_err(|error| why(&error))?;
     for certificate in certificates {
         let certificate = certificate.map_err(|error| why(&error))?;
@@ -162,3 +162,7 @@ impl fmt::Display for Collector {
         write!(f, "{scheme}://{authority}")
     }
 }
+
+#[cfg(test)]
+#[path = "collector_tests.rs"]
+mod tests;

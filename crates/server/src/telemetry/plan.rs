@@ -25,8 +25,8 @@ pub(super) struct Plan {
     pub(super) endpoint: Uri,
     /// Of every export. Values are secrets.
     pub(super) headers: HeaderMap,
-    /// The file of authorities to trust, instead of those of the machine.
-    pub(super) certificate: Option<String>,
+    /// The file of authorities to trust, instead of those of the machine, and who named it.
+    pub(super) certificate: Option<(&'static str, String)>,
     /// What one export may take.
     pub(super) timeout: Duration,
     pub(super) sampling: Sampling,
@@ -60,7 +60,7 @@ impl Plan {
         Some(Plan {
             endpoint,
             headers: headers(variables),
-            certificate: variables.first(&certificates).map(|(_, path)| path),
+            certificate: variables.first(&certificates),
             timeout: millis(variables.number(&timeouts, 1..=MILLIS_MAX, 10_000)),
             sampling: sampling::read(variables),
             resource: resource(variables),

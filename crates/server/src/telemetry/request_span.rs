@@ -66,11 +66,12 @@ fn tell(span: &mut Span, route: Route, status: StatusCode, noted: Noted) {
         span.set_status(Status::Error { description: Cow::Borrowed("") });
     }
     let Noted { first, admitted, denied } = noted;
+    let Some((verdict, rule)) = first else { return };
     if route == Route::Known(BATCH) {
         let whole = |count| i64::try_from(count).unwrap_or(i64::MAX);
         span.set_attribute(KeyValue::new("tollgate.checks.admitted", whole(admitted)));
         span.set_attribute(KeyValue::new("tollgate.checks.denied", whole(denied)));
-    } else if let Some((verdict, rule)) = first {
+    } else {
         span.set_attribute(KeyValue::new("tollgate.verdict", verdict));
         span.set_attribute(KeyValue::new("tollgate.rule", String::from(rule)));
     }
