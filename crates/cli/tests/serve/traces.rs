@@ -1,5 +1,6 @@
 //! Traces, as a collector of OpenTelemetry gets them (O1).
 
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
@@ -26,7 +27,11 @@ fn check(server: &Server, flags: &str) -> Answer {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// A figure of the metrics page.

@@ -25,7 +25,7 @@ use super::plan::Plan;
 /// Longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 /// How long a connection that is not used is kept.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+const IDLE_MAX: Duration = Duration::from_mins(1);
 /// Longest wait that a collector may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(30);
 

@@ -82,7 +82,7 @@ mod tests {
             format!("ff-{TRACE}-{SPAN}-01"),
             format!("00-{upper}-{SPAN}-01"),
             format!("00-+{}-{SPAN}-01", &TRACE[1..]),
-            format!("00-1-1-01"),
+            "00-1-1-01".to_owned(),
             format!("00-{}-{SPAN}-01", "0".repeat(32)),
             format!("00-{TRACE}-{}-01", "0".repeat(16)),
         ] {
