@@ -33,6 +33,8 @@ mod server;
 mod settle;
 #[path = "serve/shutdown.rs"]
 mod shutdown;
+#[path = "serve/snapshots.rs"]
+mod snapshots;
 #[path = "serve/start.rs"]
 mod start;
 #[path = "serve/traces.rs"]
