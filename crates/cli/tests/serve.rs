@@ -7,6 +7,8 @@ mod bad_input;
 mod batch;
 #[path = "serve/check.rs"]
 mod check;
+#[path = "serve/collector.rs"]
+mod collector;
 #[path = "serve/config.rs"]
 mod config;
 #[path = "serve/forward_auth.rs"]
@@ -41,3 +43,5 @@ mod shutdown;
 mod snapshots;
 #[path = "serve/start.rs"]
 mod start;
+#[path = "serve/traces.rs"]
+mod traces;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
 use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
+use crate::telemetry::{self, Telemetry};
 use crate::{acceptor, reload, resp, stopping};
 
 /// What all connections share.
@@ -29,6 +31,8 @@ pub(crate) struct Gatehouse {
     pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
     pub(crate) body_room: BodyRoom,
+    /// `None` if nothing is traced.
+    pub(crate) telemetry: Option<Telemetry>,
     ids: AtomicU64,
 }
 
@@ -54,13 +58,14 @@ impl Gatehouse {
     /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
     #[cfg(test)]
     pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
-        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
         Arc::new(Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
             max_connections: 10,
             idle_timeout: Duration::from_secs(1),
             body_room: BodyRoom::new(bytes_max),
+            telemetry: None,
             ids: AtomicU64::new(1),
         })
     }
@@ -99,12 +104,14 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
+    let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
         resp: Arc::new(resp_settings),
         max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
         body_room: BodyRoom::new(BODIES_BYTES_MAX),
+        telemetry,
         ids: AtomicU64::new(1),
     });
     let (stop_doors, doors_stop) = watch::channel(false);
@@ -143,13 +150,30 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         let _ = stop_health.send(true);
         while health.join_next().await.is_some() {}
     };
-    tokio::select! {
-        () = drained => tracing::info!("stopped"),
-        () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
-        () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
-    }
+    let mut grace = pin!(tokio::time::sleep(settings.grace));
+    let is_clean = tokio::select! {
+        () = drained => {
+            tracing::info!("stopped");
+            true
+        }
+        () = grace.as_mut() => {
+            tracing::warn!("stopped; connections that were still open were cut off");
+            false
+        }
+        () = signals.stop() => {
+            tracing::warn!("stopped at once, as told twice");
+            false
+        }
+    };
     if let Some(saving) = saving {
         saving.end(settings.grace, &signals).await;
+    }
+    if let Some(exporting) = exporting.filter(|_| is_clean) {
+        tokio::select! {
+            () = exporting.end() => {}
+            () = grace => tracing::warn!("spans that were not sent yet are lost"),
+            () = signals.stop() => {}
+        }
     }
     watchdog.abort();
     Ok(())

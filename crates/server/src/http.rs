@@ -95,7 +95,14 @@ async fn answer_at(
     request: Request<Incoming>,
 ) -> Reply {
     match door {
-        Door::Http => route::answer(gatehouse, peer, request).await,
+        Door::Http => match &gatehouse.telemetry {
+            None => route::answer(gatehouse, peer, request).await,
+            // On the heap, so that connections are no larger for it where nothing is traced.
+            Some(telemetry) => {
+                let answer = |request| route::answer(gatehouse, peer, request);
+                Box::pin(telemetry.traced(request, answer)).await
+            }
+        },
         _ => route::answer_about_us(gatehouse, door, &request),
     }
 }

@@ -34,6 +34,7 @@ mod healthcheck;
 mod logs;
 mod service_manager;
 mod stopping;
+mod telemetry;
 
 #[doc(hidden)]
 pub use http::desk;

@@ -5,6 +5,7 @@
 
 mod checks;
 mod gauges;
+mod spans;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use tollgate::policy::Policy;
 use crate::door::Door;
 use crate::engine::Engine;
 pub(crate) use checks::{Became, Checks};
+pub(crate) use spans::{Lost, Spans};
 
 /// Bounds of the durations, in seconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
 const DURATIONS_S: [f64; 11] = [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
@@ -37,6 +39,7 @@ pub(crate) struct Metrics {
     shed: Family<Labels, Counter>,
     requests_shed: Family<Labels, Counter>,
     snapshots: Family<Labels, Counter>,
+    pub(crate) spans: Spans,
 }
 
 /// What became of a snapshot, as a label.
@@ -101,6 +104,7 @@ impl Metrics {
             "Requests answered 503 because there was no room for their bodies or answers",
             requests_shed.clone(),
         );
+        let spans = Spans::registered(&mut registry);
         for result in ["ok", "refused"] {
             let _ = reloads.get_or_create(&[("result", result)]);
         }
@@ -112,7 +116,7 @@ impl Metrics {
             }
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed, snapshots }
+        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed, snapshots, spans }
     }
 
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
