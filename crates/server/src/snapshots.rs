@@ -51,7 +51,9 @@ impl SnapshotFile {
         }
         let cure = "let this user make files in a folder that is there, or name another file";
         let probe = beside(path, PROBE);
-        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&probe);
+        // One that was left behind, or put there to lead us elsewhere.
+        let _ = fs::remove_file(&probe);
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&probe);
         made.and_then(|_| fs::remove_file(&probe)).map_err(|error| refuse(format!("{error}; {cure}")))?;
         tollgate::sweep_unfinished_saves(path).map_err(|error| refuse(format!("{error}; {cure}")))?;
         Ok(SnapshotFile(path.to_owned()))
@@ -64,7 +66,7 @@ impl SnapshotFile {
         metrics: &Metrics,
         build: impl Fn(LimiterBuilder) -> Result<PolicyLimiter, PolicyFault>,
     ) -> Result<PolicyLimiter, PolicyFault> {
-        let (path, is_there) = (&self.0, self.0.symlink_metadata().is_ok());
+        let (path, is_there) = (&self.0, self.0.exists());
         match build(settings.clone().restore(path)) {
             Ok(limiter) if is_there => {
                 let stats = limiter.limiter().stats();

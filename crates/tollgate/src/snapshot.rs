@@ -4,8 +4,10 @@
 //! allows. It does not know files (see `snapshot_file.rs`) nor how to put the buckets back (see `revival.rs`).
 
 mod explicit;
+mod writer;
 
 use std::fmt;
+use std::io::{self, Write};
 
 use siphasher::sip::SipHasher13;
 use tollgate_core::{Mark, Moment, Ruler};
@@ -16,6 +18,7 @@ use crate::memory::LimitId;
 use crate::memory::slot::Tag;
 
 pub(crate) use self::explicit::{SavedBucket, SavedCrowd, SavedExplicit};
+use self::writer::Writer;
 
 /// The first bytes of every snapshot; the digit is the version of the format.
 const MAGIC: &[u8; 16] = b"tollgate table 3";
@@ -91,9 +94,9 @@ impl fmt::Display for SnapshotFault {
 }
 
 impl Snapshot {
-    /// The bytes to keep.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer(MAGIC.to_vec());
+    /// Writes the bytes to keep, piece by piece.
+    pub(crate) fn write_to(&self, sink: &mut dyn Write) -> io::Result<()> {
+        let mut out = Writer::begin(MAGIC, sink);
         let [k0, k1] = self.seed.0;
         out.words(&[k0, k1, self.keys_max, self.wall_nanos, self.taken_at.as_nanos(), self.windows]);
         out.count(self.tiers.len());
@@ -121,12 +124,10 @@ impl Snapshot {
             }
         }
         out.explicit(self.explicit.as_ref());
-        let sum = checksum(&out.0);
-        out.words(&[sum]);
-        out.0
+        out.end()
     }
 
-    /// Reads what [`Snapshot::encode`] wrote, now or in the version before.
+    /// Reads what [`Snapshot::write_to`] wrote, now or in the version before.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
         let (magic, content) = bytes.split_at_checked(MAGIC.len()).ok_or(SnapshotFault::NotASnapshot)?;
         let has_explicit = magic == MAGIC;
@@ -144,23 +145,6 @@ impl Snapshot {
 
 fn checksum(bytes: &[u8]) -> u64 {
     SipHasher13::new().hash(bytes)
-}
-
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn words(&mut self, words: &[u64]) {
-        self.0.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    }
-
-    fn count(&mut self, count: usize) {
-        self.words(&[count as u64]);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.count(text.len());
-        self.0.extend(text.as_bytes());
-    }
 }
 
 /// What is left to read. Each method takes its part off the front; `None` if it is not there.
@@ -247,6 +231,14 @@ mod tests {
     use crate::memory::explicit::slot::Tag as ExplicitTag;
     use tollgate_core::{Algorithm, Burst, Limit, Rate, StampedBalance, Start};
 
+    impl Snapshot {
+        fn encode(&self) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            self.write_to(&mut bytes).unwrap();
+            bytes
+        }
+    }
+
     fn example() -> Snapshot {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
         let tier = |name: &str, number| SavedTier {
@@ -306,10 +298,9 @@ mod tests {
         let bytes = snapshot.encode();
         // All but the word that says that there is no explicit part, and the checksum.
         let content = &bytes[MAGIC.len()..bytes.len() - 16];
-        let mut out = Writer([&MAGIC_BEFORE[..], content].concat());
-        let sum = checksum(&out.0);
-        out.words(&[sum]);
-        assert_eq!(Snapshot::decode(&out.0), Ok(snapshot));
+        let mut before = Vec::new();
+        Writer::begin(&[&MAGIC_BEFORE[..], content].concat(), &mut before).end().unwrap();
+        assert_eq!(Snapshot::decode(&before), Ok(snapshot));
     }
 
     #[test]
@@ -323,6 +314,19 @@ mod tests {
         for micros in [i64::MAX, i64::MIN, 1_000_000_000_000_000_001] {
             let refused = changed(&|bucket| bucket.balance.micros = micros);
             assert_eq!(refused, Err(SnapshotFault::Inconsistent), "{micros}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_of_many_pieces_is_whole_and_one_that_cannot_be_written_says_so() {
+        let slot = |index| SavedSlot { index, tag: Tag::from_word(index), mark: Mark::from_word(!index) };
+        let snapshot = Snapshot { slots: (0..10_000).map(slot).collect(), ..example() };
+        let bytes = snapshot.encode();
+        assert!(bytes.len() > 3 * writer::PIECE_BYTES);
+        assert_eq!(Snapshot::decode(&bytes), Ok(snapshot.clone()));
+        for room in [0, 1, writer::PIECE_BYTES, bytes.len() - 1] {
+            let mut small = vec![0; room];
+            assert!(snapshot.write_to(&mut small.as_mut_slice()).is_err(), "{room} bytes");
         }
     }
 
@@ -341,10 +345,10 @@ mod tests {
 
     #[test]
     fn a_count_that_lies_takes_no_memory() {
-        let mut out = Writer(MAGIC.to_vec());
+        let mut bytes = Vec::new();
+        let mut out = Writer::begin(MAGIC, &mut bytes);
         out.words(&[1, 2, 3, 4, 5, 6, u64::MAX]);
-        let sum = checksum(&out.0);
-        out.words(&[sum]);
-        assert_eq!(Snapshot::decode(&out.0), Err(SnapshotFault::Inconsistent));
+        out.end().unwrap();
+        assert_eq!(Snapshot::decode(&bytes), Err(SnapshotFault::Inconsistent));
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::identity::random_word;
@@ -20,7 +20,7 @@ pub(crate) fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotErro
     beside.push(format!(".{:016x}", random_word()));
     let beside = PathBuf::from(beside);
     let mut file = private(&beside).map_err(fault)?;
-    let written = file.write_all(&snapshot.encode()).and_then(|()| file.sync_all());
+    let written = snapshot.write_to(&mut file).and_then(|()| file.sync_all());
     let moved = written.and_then(|()| fs::rename(&beside, path));
     if moved.is_err() {
         // The first error is the one to report.

@@ -113,6 +113,23 @@ fn after_a_restart_every_balance_is_what_it_was() {
 }
 
 #[test]
+fn open_reservations_stand_at_their_estimate_and_retries_are_charged_again() {
+    let place = Place::new();
+    let server = place.start(&[]);
+    let reserved = server.post("/v1/reserve", &explicit(13)).json();
+    let commit = format!(r#"{{"reservation": {}, "cost": 1}}"#, reserved["reservation"]);
+    let once = r#"{"user": "alice", "idempotency_key": "k"}"#;
+    assert_eq!(server.post("/v1/check", once).status, 200);
+    assert_eq!(server.post("/v1/check", once).status, 200);
+    assert_eq!(left(&server), [9, 6, 16]);
+    end(server);
+    let server = place.start(&[]);
+    assert_eq!(server.post("/v1/commit", &commit).status, 404);
+    assert_eq!(server.post("/v1/check", once).status, 200);
+    assert_eq!(left(&server), [8, 6, 16]);
+}
+
+#[test]
 fn time_away_refills() {
     let place = Place::new();
     let body = r#"{"key": "carol", "rate": 1000000, "burst": 5, "cost": 5}"#;

@@ -36,7 +36,7 @@ pub(crate) struct SavedCrowd {
     pub(crate) evicted_at: Moment,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// None of it, or one.
     pub(super) fn explicit(&mut self, explicit: Option<&SavedExplicit>) {
         self.count(explicit.iter().len());
