@@ -46,6 +46,11 @@ use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::patient_stream::PatientStream;
 
+// A request that is described at another door is decided by the same code.
+pub(crate) use answer::millis_up;
+pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
+pub(crate) use wire::{RawCheck, RawHeaders, Text};
+
 /// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 

@@ -17,7 +17,8 @@ use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
-use crate::resp::{Answer, Ask, Next, Session, Throttle};
+use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
+use crate::resp_check;
 
 /// Bytes of one read: some hundred requests, after which others have their turn.
 const READ_BYTES: usize = 16 * 1_024;
@@ -138,5 +139,9 @@ impl Throttle for Store<'_> {
         let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
         metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
         metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
+    }
+
+    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+        resp_check::decide(self.engine, request)
     }
 }

@@ -12,7 +12,7 @@ const SHOWN_CHARS_MAX: usize = 64;
 
 /// A request that is answered by an error.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     pub(super) status: StatusCode,
     /// What is at fault, if it is one field.
     field: Option<String>,
@@ -82,6 +82,11 @@ impl Problem {
     pub(super) fn unavailable(detail: impl Into<String>) -> Problem {
         let header = Some(("retry-after", "1"));
         Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail.into()) }
+    }
+
+    /// What is wrong, in words that name the field and the cure.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// The document.
