@@ -9,6 +9,8 @@ mod batch;
 mod check;
 #[path = "serve/config.rs"]
 mod config;
+#[path = "serve/doors_alike.rs"]
+mod doors_alike;
 #[path = "serve/forward_auth.rs"]
 mod forward_auth;
 #[path = "serve/http_client.rs"]
@@ -23,6 +25,8 @@ mod policies;
 mod reload;
 #[path = "serve/resp.rs"]
 mod resp;
+#[path = "serve/resp_client.rs"]
+mod resp_client;
 #[path = "serve/scratch.rs"]
 mod scratch;
 #[path = "serve/server.rs"]
