@@ -52,6 +52,21 @@ impl Gatehouse {
     }
 }
 
+#[cfg(test)]
+impl Gatehouse {
+    /// The embedded policy and nothing open, for tests that bring connections of their own.
+    pub(crate) fn without_doors() -> Gatehouse {
+        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap_or_else(|fault| panic!("{fault}"));
+        Gatehouse {
+            engine: Arc::new(engine),
+            resp: Arc::default(),
+            max_connections: 10,
+            idle_timeout: Duration::from_secs(60),
+            ids: AtomicU64::new(1),
+        }
+    }
+}
+
 /// Serves until the program is told to end (SIGTERM, SIGINT), and returns when open requests are done or the grace time is
 /// over. Says on stderr what it serves.
 pub fn serve(settings: &Settings) -> Result<(), ServeError> {
