@@ -83,7 +83,7 @@ async fn served_between(request: &'static [u8], read_bytes: usize) -> usize {
     let greedy = tokio::spawn(async move { serve(&one, greedy, stop).await });
     let served = tokio::spawn(async move { serve(&other, theirs, stop_too).await });
     let mut most = 0;
-    for _ in 0..30 {
+    for _ in 0..10 {
         let before = asked.load(Ordering::Relaxed);
         polite.write_all(b"PING\r\n").await.unwrap();
         let mut pong = [0; 7];
