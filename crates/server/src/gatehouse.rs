@@ -61,7 +61,7 @@ impl Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::default(),
             max_connections: 10,
-            idle_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_mins(1),
             ids: AtomicU64::new(1),
         }
     }

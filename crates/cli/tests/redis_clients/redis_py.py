@@ -4,6 +4,8 @@ import json
 import sys
 
 import redis
+from redis.backoff import ConstantBackoff
+from redis.retry import Retry
 
 
 class Door:
@@ -19,6 +21,8 @@ class Door:
             password=order["password"],
             client_name=order["name"],
             decode_responses=True,
+            # By default it tries as often, and for seconds.
+            retry=Retry(ConstantBackoff(0.05), 10),
         )
         return self.client.ping()
 

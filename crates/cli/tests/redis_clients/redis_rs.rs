@@ -31,8 +31,7 @@ impl Client for RedisRs {
     }
 
     fn ask(&mut self, words: &[&str]) -> Replied {
-        let mut command = redis::Cmd::new();
-        words.iter().for_each(|word| _ = command.arg(word));
+        let command = command(words);
         match command.query::<redis::Value>(&mut self.connection) {
             Err(error) if error.is_connection_dropped() || error.is_io_error() => {
                 self.connection = self.client.get_connection().map_err(refusal)?;
@@ -45,9 +44,7 @@ impl Client for RedisRs {
     fn pipeline(&mut self, requests: &[Vec<String>]) -> Vec<Replied> {
         let mut packed = Vec::new();
         for words in requests {
-            let mut command = redis::Cmd::new();
-            words.iter().for_each(|word| _ = command.arg(word));
-            packed.extend(command.get_packed_command());
+            packed.extend(command(words).get_packed_command());
         }
         let replies = self.connection.req_packed_commands(&packed, 0, requests.len()).unwrap();
         let one = |reply| match reply {
@@ -58,6 +55,13 @@ impl Client for RedisRs {
     }
 }
 
+fn command<W: redis::ToRedisArgs>(words: &[W]) -> redis::Cmd {
+    let mut command = redis::Cmd::new();
+    command.arg(words);
+    command
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` is given")]
 fn refusal(error: redis::RedisError) -> Refusal {
     match (error.code(), error.detail()) {
         (Some(code), Some(detail)) if !error.is_io_error() => Refusal::Reply(format!("{code} {detail}")),
@@ -71,9 +75,8 @@ fn json(reply: redis::Value) -> Value {
         redis::Value::Nil => Value::Null,
         redis::Value::Int(number) => number.into(),
         redis::Value::Okay => "OK".into(),
-        redis::Value::SimpleString(text) => text.into(),
+        redis::Value::SimpleString(text) | redis::Value::VerbatimString { text, .. } => text.into(),
         redis::Value::BulkString(bytes) => String::from_utf8(bytes).unwrap().into(),
-        redis::Value::VerbatimString { text, .. } => text.into(),
         redis::Value::Array(replies) | redis::Value::Set(replies) => replies.into_iter().map(json).collect(),
         redis::Value::Map(pairs) => {
             let text = |name| json(name).as_str().unwrap().to_owned();

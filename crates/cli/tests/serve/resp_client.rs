@@ -20,10 +20,9 @@ impl RespClient {
 
     /// What a command is answered with: an error's text, or a value.
     pub(crate) fn ask<W: AsRef<str>>(&mut self, words: &[W]) -> Result<Value, String> {
-        let mut sent = format!("*{}\r\n", words.len());
-        for word in words.iter().map(AsRef::as_ref) {
-            sent += &format!("${}\r\n{word}\r\n", word.len());
-        }
+        let sent = words.iter().map(AsRef::as_ref).fold(format!("*{}\r\n", words.len()), |sent, word| {
+            sent + &format!("${}\r\n{word}\r\n", word.len())
+        });
         self.0.get_mut().write_all(sent.as_bytes()).unwrap();
         self.reply()
     }
