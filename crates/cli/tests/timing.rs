@@ -21,18 +21,9 @@ struct Server {
 
 impl Server {
     fn on_one_thread() -> Server {
-        let mut command = Command::new("setpriv");
-        command.args([
-            "--pdeathsig",
-            "KILL",
-            env!("CARGO_BIN_EXE_tollgate"),
-            "serve",
-            "--http",
-            "off",
-            "--admin",
-            "off",
-        ]);
-        command.args(["--resp", "127.0.0.1:0"]).env("TOKIO_WORKER_THREADS", "1");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(["serve", "--http", "off", "--admin", "off", "--resp", "127.0.0.1:0"]);
+        command.env("TOKIO_WORKER_THREADS", "1");
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let port = lines.find_map(|line| {

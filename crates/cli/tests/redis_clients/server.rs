@@ -1,7 +1,9 @@
 //! `tollgate serve` beside a test: it dies with the test, and with whoever runs the test.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a client must know, where one must know it.
 pub(crate) const PASSWORD: &str = "open sesame";
@@ -12,6 +14,7 @@ const POLICY: &str = "{name: client, scope: ip, rate: 3/h, burst: 3}\n";
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
+    policy: PathBuf,
 }
 
 impl Server {
@@ -33,7 +36,10 @@ impl Server {
     }
 
     fn started(port: u16, password: Option<&str>) -> Server {
-        let policy = std::env::temp_dir().join(format!("tollgate-clients-{}.yaml", std::process::id()));
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tollgate-clients-{}-{number}.yaml", std::process::id());
+        let policy = std::env::temp_dir().join(name);
         std::fs::write(&policy, POLICY).unwrap();
         let mut command = mortal(env!("CARGO_BIN_EXE_tollgate"));
         command.args([
@@ -45,7 +51,12 @@ impl Server {
             "--resp",
             &format!("127.0.0.1:{port}"),
         ]);
-        command.arg("--policy").arg(policy).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .arg("--policy")
+            .arg(&policy)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         if let Some(password) = password {
             command.env("TOLLGATE_RESP_PASSWORD", password);
         }
@@ -59,7 +70,7 @@ impl Server {
         std::thread::spawn(move || lines.for_each(drop));
         let port = said.iter().find_map(|line| line.strip_prefix("  resp    127.0.0.1:"));
         let port = port.and_then(|rest| rest.split_whitespace().next()).unwrap().parse().unwrap();
-        Server { child, port }
+        Server { child, port, policy }
     }
 }
 
@@ -67,13 +78,20 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+        let _ = std::fs::remove_file(&self.policy);
     }
 }
 
 /// A command whose program is killed when the thread that starts it ends, in an environment without settings of Tollgate.
 pub(crate) fn mortal(program: &str) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL", program]);
+    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
+    let mut command = if has_setpriv {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", program]);
+        command
+    } else {
+        Command::new(program)
+    };
     let settings = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TOLLGATE_"));
     settings.for_each(|(name, _)| _ = command.env_remove(name));
     command.env_remove("RUST_LOG");
