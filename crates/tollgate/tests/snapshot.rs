@@ -135,6 +135,21 @@ fn only_its_owner_can_read_a_snapshot() {
 }
 
 #[test]
+fn what_a_killed_program_was_writing_is_swept_and_nothing_else_is() {
+    let scratch = Scratch::new("swept");
+    for name in ["snapshot", "snapshot.bad", "snapshot.0123456789abcde", "snapshot.0123456789abcdeg", "other"]
+    {
+        fs::write(scratch.path(name), "").unwrap();
+    }
+    for name in ["snapshot.0123456789abcdef", "snapshot.ffffffffffffffff"] {
+        fs::write(scratch.path(name), "").unwrap();
+    }
+    fs::create_dir(scratch.path("snapshot.0000000000000000")).unwrap();
+    assert_eq!(tollgate::sweep_unfinished_saves(scratch.file()).unwrap(), 2);
+    assert_eq!(fs::read_dir(scratch.file().parent().unwrap()).unwrap().count(), 6);
+}
+
+#[test]
 fn a_limit_that_is_declared_differently_applies_as_a_live_change() {
     let scratch = Scratch::new("live_change");
     let limiter = settings().build(per_day(1, 50)).unwrap();
