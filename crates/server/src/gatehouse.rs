@@ -59,7 +59,8 @@ impl Gatehouse {
 impl Gatehouse {
     /// The embedded policy and nothing open, for tests that bring connections of their own.
     pub(crate) fn without_doors() -> Gatehouse {
-        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap_or_else(|fault| panic!("{fault}"));
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None);
+        let engine = engine.unwrap_or_else(|fault| panic!("{fault:?}"));
         Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::default(),

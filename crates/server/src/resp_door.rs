@@ -143,6 +143,6 @@ impl Throttle for Store<'_> {
     }
 
     fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
-        resp_check::decide(self.engine, request)
+        resp_check::decide(self.0, request)
     }
 }
