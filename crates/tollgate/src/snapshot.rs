@@ -169,7 +169,7 @@ struct Reader<'b>(&'b [u8]);
 impl Reader<'_> {
     fn snapshot(mut self, has_explicit: bool) -> Option<Snapshot> {
         let [seed0, seed1, keys_max, wall_nanos, taken_at, windows] = self.words()?;
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             seed: Seed([seed0, seed1]),
             keys_max,
             windows,
@@ -179,8 +179,13 @@ impl Reader<'_> {
             slots: self.list(Self::slot)?,
             crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
             logs: self.list(Self::log)?,
-            explicit: if has_explicit { self.explicit()? } else { None },
+            explicit: None,
         };
+        if has_explicit {
+            let mut none_or_one = self.list(Self::saved_explicit)?;
+            snapshot.explicit = none_or_one.pop();
+            none_or_one.is_empty().then_some(())?;
+        }
         self.0.is_empty().then_some(snapshot)
     }
 

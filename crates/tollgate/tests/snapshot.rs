@@ -8,6 +8,7 @@ use scratch::Scratch;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::{
     Breadth, Burst, Clock, Cost, Crowding, Key, Limit, Limiter, LimiterBuilder, Moment, Rate, Rule,
@@ -245,6 +246,37 @@ fn a_crowded_table_is_crowded_after_a_restart() {
         let most = spent.iter().max().unwrap();
         assert!(*most <= 10, "{most} under {crowding:?}");
     }
+}
+
+#[test]
+fn a_snapshot_is_sound_though_checks_and_new_rules_go_on() {
+    let scratch = Scratch::new("busy");
+    let build = || settings().keys_max(8).restore(scratch.file()).build(per_day(1, 5_000));
+    let (limiter, is_over) = (build().unwrap(), AtomicBool::new(false));
+    let admitted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let going = || !is_over.load(Ordering::Relaxed);
+            for turn in (0_u32..).take_while(|_| going()) {
+                if turn % 100 == 0 {
+                    let name = format!("rule {}", turn / 100 % 500);
+                    let _ = limiter.rule(&name, per_day(1, 3)).unwrap().check(turn);
+                }
+                let _ = limiter.check(turn % 300);
+                if limiter.check("alice").is_admitted() {
+                    admitted.fetch_add(1, Ordering::Release);
+                }
+            }
+        });
+        for _ in 0..40 {
+            let before = admitted.load(Ordering::Acquire);
+            limiter.save(scratch.file()).unwrap();
+            let revived = build().unwrap();
+            let left = balance(&revived, revived.default_rule(), "alice") / 1_000_000;
+            assert!(left <= 5_000 - before, "{left} left, though {before} were admitted before");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

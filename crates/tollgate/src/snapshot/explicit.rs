@@ -56,15 +56,7 @@ impl Writer {
 }
 
 impl Reader<'_> {
-    pub(super) fn explicit(&mut self) -> Option<Option<SavedExplicit>> {
-        match self.word()? {
-            0 => Some(None),
-            1 => self.saved_explicit().map(Some),
-            _ => None,
-        }
-    }
-
-    fn saved_explicit(&mut self) -> Option<SavedExplicit> {
+    pub(super) fn saved_explicit(&mut self) -> Option<SavedExplicit> {
         let [keys_max, windows] = self.words()?;
         Some(SavedExplicit {
             keys_max,
