@@ -11,6 +11,8 @@ mod check;
 mod collector;
 #[path = "serve/config.rs"]
 mod config;
+#[path = "serve/doors_alike.rs"]
+mod doors_alike;
 #[path = "serve/forward_auth.rs"]
 mod forward_auth;
 #[path = "serve/http2.rs"]
@@ -31,6 +33,8 @@ mod policies;
 mod reload;
 #[path = "serve/resp.rs"]
 mod resp;
+#[path = "serve/resp_client.rs"]
+mod resp_client;
 #[path = "serve/scratch.rs"]
 mod scratch;
 #[path = "serve/server.rs"]

@@ -61,7 +61,7 @@ fn as_url(door: Door, address: &str) -> String {
 const fn about(door: Door) -> &'static str {
     match door {
         Door::Http => "JSON, forward-auth, /livez, /readyz, /openapi.json",
-        Door::Resp => "Redis protocol: CL.THROTTLE",
+        Door::Resp => "Redis protocol: CL.THROTTLE, TOLLGATE.CHECK",
         Door::Admin | Door::Metrics => "/metrics, /livez, /readyz",
     }
 }

@@ -55,24 +55,33 @@ pub enum ServeError {
 }
 
 impl Gatehouse {
-    /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
-    #[cfg(test)]
-    pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
-        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
-        Arc::new(Gatehouse {
-            engine: Arc::new(engine),
-            resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
-            max_connections: 10,
-            idle_timeout: Duration::from_secs(1),
-            body_room: BodyRoom::new(bytes_max),
-            telemetry: None,
-            ids: AtomicU64::new(1),
-        })
-    }
-
     /// A number for a connection.
     pub(crate) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+impl Gatehouse {
+    /// The embedded policy and nothing open, for tests that bring connections of their own.
+    pub(crate) fn without_doors() -> Gatehouse {
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None);
+        let engine = engine.unwrap_or_else(|fault| panic!("{fault:?}"));
+        Gatehouse {
+            engine: Arc::new(engine),
+            resp: Arc::default(),
+            max_connections: 10,
+            idle_timeout: Duration::from_mins(1),
+            body_room: BodyRoom::new(BODIES_BYTES_MAX),
+            telemetry: None,
+            ids: AtomicU64::new(1),
+        }
+    }
+
+    /// The same with patience of a second and this much room for bodies.
+    pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
+        let (idle_timeout, body_room) = (Duration::from_secs(1), BodyRoom::new(bytes_max));
+        Arc::new(Gatehouse { idle_timeout, body_room, ..Gatehouse::without_doors() })
     }
 }
 

@@ -51,6 +51,10 @@ use crate::lingering;
 use crate::patient_stream::PatientStream;
 
 pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom};
+// A request that is described at another door is decided by the same code.
+pub(crate) use answer::millis_up;
+pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
+pub(crate) use wire::{RawCheck, RawHeaders, Text};
 
 /// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;

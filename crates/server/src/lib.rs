@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Settings ─► serve ─┬─ http   JSON, forward-auth ─────┐
-//!                     ├─ resp   CL.THROTTLE ────────────┼─► Engine: policy and explicit buckets, in memory
+//!                     ├─ resp   CL.THROTTLE, …CHECK ────┼─► Engine: policy and explicit buckets, in memory
 //!                     └─ admin  health, metrics ────────┘        ▲ reload: file, link, SIGHUP
 //! ```
 //! [`resolve`] puts flags, environment and file together, [`serve`] opens the doors. [`resp`] is the Redis protocol, as a state machine
@@ -21,6 +21,7 @@ mod listener;
 mod passed_sockets;
 mod patient_stream;
 pub mod resp;
+mod resp_check;
 mod resp_door;
 
 mod engine;

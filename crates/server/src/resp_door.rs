@@ -3,6 +3,9 @@
 //! A read's worth of requests is answered at once and sent in one write. A connection that always has more to ask lets others go
 //! in between. Whoever begins a request must finish it in time.
 
+#[cfg(test)]
+mod fairness;
+
 use std::cell::RefCell;
 use std::future::pending;
 use std::sync::Arc;
@@ -17,10 +20,13 @@ use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
-use crate::resp::{Answer, Ask, Next, Session, Throttle};
+use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
+use crate::resp_check;
 
-/// Bytes of one read: some hundred requests, after which others have their turn.
+/// Bytes of one read: some hundred requests.
 const READ_BYTES: usize = 16 * 1_024;
+/// Bytes read and written, after which others have their turn: a read's worth, or many small ones that come without a pause.
+const TURN_BYTES: usize = 24 * 1_024;
 /// Bytes of room for replies that a connection keeps.
 const OUTPUT_BYTES_KEPT: usize = 16 * 1_024;
 /// Pools keep connections that say nothing for a while. A request that was begun, and a reply, have less time:
@@ -37,7 +43,7 @@ pub(crate) async fn serve(
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
-    let mut deadline = None;
+    let (mut deadline, mut turn_bytes) = (None, 0);
     loop {
         // Whatever is open when the program is to end was answered before it came here.
         let read = tokio::select! {
@@ -47,6 +53,7 @@ pub(crate) async fn serve(
             () = until(&mut deadline) => return,
         };
         let Ok(bytes @ 1..) = read else { return };
+        turn_bytes += bytes;
         loop {
             let progress = session.feed(&input, &mut store, &mut output);
             input.drain(..progress.consumed);
@@ -57,6 +64,7 @@ pub(crate) async fn serve(
                 if stream.write_all(&output).await.is_err() {
                     return;
                 }
+                turn_bytes += output.len();
                 output.clear();
                 output.shrink_to(OUTPUT_BYTES_KEPT);
             }
@@ -75,7 +83,8 @@ pub(crate) async fn serve(
         // A connection that once had much to say does not keep the room for it.
         input.shrink_to(READ_BYTES);
         input.reserve(READ_BYTES);
-        if bytes >= READ_BYTES {
+        if turn_bytes >= TURN_BYTES {
+            turn_bytes = 0;
             tokio::task::yield_now().await;
         }
     }
@@ -131,5 +140,9 @@ impl Throttle for Store<'_> {
         let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
         metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
         metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
+    }
+
+    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+        resp_check::decide(self.0, request)
     }
 }

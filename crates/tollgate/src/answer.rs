@@ -114,6 +114,11 @@ impl<'a> Answering<'a> {
         self.retry.map(|retry| retry.seconds())
     }
 
+    /// The exact wait in milliseconds, rounded up; `None` if it was admitted, or if no wait is known to help.
+    pub fn retry_after_ms(&self) -> Option<u64> {
+        self.retry.map(|retry| retry.exact_ms())
+    }
+
     /// Shows each header field to `visit`. Of an admitted check nothing is allocated.
     pub fn each_header(&self, visit: impl FnMut(&str, &str)) {
         headers::each(self, visit);

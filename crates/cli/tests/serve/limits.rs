@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use crate::http_client::Connection;
 use crate::server::{PATIENCE, Server};
@@ -136,4 +137,29 @@ fn who_takes_no_answers_is_given_up() {
     let flood = b"COMMAND\r\n".repeat(1_000);
     let error = (0..1_000_000).find_map(|_| deaf.write_all(&flood).err()).unwrap();
     assert!([ErrorKind::ConnectionReset, ErrorKind::BrokenPipe].contains(&error.kind()), "{error}");
+}
+
+#[test]
+fn many_who_take_no_answers_cost_little_memory() {
+    const DEAF: usize = 8;
+    /// Replies that wait, a request, a read, and room for what the allocator and the connection need.
+    const KIB_EACH_MAX: u64 = 256 + 64 + 32 + 160;
+    let server = Server::new(&[]);
+    let flood = b"COMMAND\r\n".repeat(2_000);
+    let deaf = || {
+        let mut deaf = TcpStream::connect(server.address("resp")).unwrap();
+        deaf.set_write_timeout(Some(Duration::from_millis(150))).unwrap();
+        // Until neither side's buffers have room.
+        let error = (0..100_000).find_map(|_| deaf.write_all(&flood).err()).unwrap();
+        assert!([ErrorKind::WouldBlock, ErrorKind::TimedOut].contains(&error.kind()), "{error}");
+        deaf
+    };
+    // What threads and the allocator need once is there after the first ones.
+    let mut connections: Vec<TcpStream> = (0..4).map(|_| deaf()).collect();
+    let before = server.memory_kib();
+    connections.extend((0..DEAF).map(|_| deaf()));
+    let grown = server.memory_kib().saturating_sub(before);
+    let most = KIB_EACH_MAX * DEAF as u64;
+    assert!(grown <= most, "{DEAF} connections cost {grown} KiB, more than {most}");
+    assert_eq!(server.http().get("/livez").status, 200, "others are served");
 }

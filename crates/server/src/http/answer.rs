@@ -105,7 +105,7 @@ fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
 }
 
 /// Whole milliseconds, rounded up.
-pub(super) const fn millis_up(span: Span) -> u64 {
+pub(crate) const fn millis_up(span: Span) -> u64 {
     span.as_nanos().div_ceil(1_000_000)
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy};
-use tollgate::{Decision, PolicyLimiter, Span, Standing, Verdict};
+use tollgate::{Answering, Decision, PolicyLimiter, Span, Standing, Verdict};
 
 use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
@@ -21,13 +21,24 @@ const TARGET_BYTES_MAX: usize = 16 * 1_024;
 /// Longest host, user or plan, in bytes.
 const NAME_BYTES_MAX: usize = 4 * 1_024;
 
-/// Decides a described request.
+/// Decides a described request, and says what is to be told of it over HTTP.
 pub(super) fn decide(
     engine: &Engine,
     raw: &RawCheck<'_>,
     is_peek: bool,
     form: Form,
 ) -> Result<Told, Problem> {
+    let decision = decided(engine, raw, is_peek, Door::Http)?;
+    Ok(tell(&engine.limiter, &decision, form))
+}
+
+/// Decides a request that was described at whatever door, and counts the check there.
+pub(crate) fn decided(
+    engine: &Engine,
+    raw: &RawCheck<'_>,
+    is_peek: bool,
+    door: Door,
+) -> Result<Decision, Problem> {
     let limiter = &engine.limiter;
     let begun = limiter.limiter().now();
     let decision = with(limiter, raw, |facts| match &raw.idempotency_key {
@@ -39,14 +50,24 @@ pub(super) fn decide(
         return Err(at_fault(error));
     }
     if !is_peek {
-        engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
-        engine.metrics.checks.note_decision(&decision);
+        engine.metrics.note_duration(door, begun, limiter.limiter().now());
+        engine.metrics.checks.note_decision(door, &decision);
     }
-    Ok(tell(limiter, &decision, form))
+    Ok(decision)
 }
 
-/// What is to be told of a decision.
+/// What is to be told of a decision over HTTP.
 pub(super) fn tell(limiter: &PolicyLimiter, decision: &Decision, form: Form) -> Told {
+    answer(limiter, decision, |answering, standing, delay| Told::of(answering, standing, delay, form))
+}
+
+/// Shows `tell` what is to be told of a decision, at whatever door: with the bucket that the figures are of, and how long an
+/// admitted request is to be held back.
+pub(crate) fn answer<T>(
+    limiter: &PolicyLimiter,
+    decision: &Decision,
+    tell: impl FnOnce(&Answering<'_>, Option<Standing<'_>>, Span) -> T,
+) -> T {
     let delay = match decision.verdict() {
         Some(Verdict::Admit { delay, .. }) => delay,
         _ => Span::ZERO,
@@ -54,7 +75,7 @@ pub(super) fn tell(limiter: &PolicyLimiter, decision: &Decision, form: Form) -> 
     limiter.answer(decision, |answering| {
         // An answer without header fields does not know where the client stands.
         let standing = answering.standing().or_else(|| Standing::tightest(limiter.standings(decision)));
-        Told::of(&answering, standing, delay, form)
+        tell(&answering, standing, delay)
     })
 }
 

@@ -89,7 +89,7 @@ fn decide(
     let begun = limiter.limiter().now();
     let decision = policy.check(&facts);
     engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
-    engine.metrics.checks.note_decision(&decision);
+    engine.metrics.checks.note_decision(Door::Http, &decision);
     limiter.answer(&decision, |answering| {
         let mut told = Fields::default();
         answering.each_header(|name, value| told.push(name, value));

@@ -14,7 +14,7 @@ const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#
 
 /// A request that is answered by an error.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     pub(super) status: StatusCode,
     /// What is at fault, if it is one field.
     field: Option<String>,
@@ -97,6 +97,11 @@ impl Problem {
         Problem::unavailable(
             "too many bodies are being received at this moment; send it again, or send less at a time",
         )
+    }
+
+    /// What is wrong, in words that name the field and the cure.
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
     }
 
     /// The document.

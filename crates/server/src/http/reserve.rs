@@ -37,7 +37,7 @@ fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, 
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));
     }
-    engine.metrics.checks.note_decision(&decision);
+    engine.metrics.checks.note_decision(Door::Http, &decision);
     let told = facts::tell(limiter, &decision, Form::Alone);
     Ok(match reservation {
         Some(reservation) => named(told, &reservation, timeout),

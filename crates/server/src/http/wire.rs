@@ -16,37 +16,37 @@ const HEADERS_MAX: usize = 128;
 /// A check: explicit buckets or a request's facts, and how it is meant.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RawCheck<'b> {
+pub(crate) struct RawCheck<'b> {
     #[serde(borrow)]
-    pub(super) key: Option<Text<'b>>,
-    pub(super) rate: Option<f64>,
-    pub(super) burst: Option<f64>,
-    pub(super) cost: Option<f64>,
+    pub(crate) key: Option<Text<'b>>,
+    pub(crate) rate: Option<f64>,
+    pub(crate) burst: Option<f64>,
+    pub(crate) cost: Option<f64>,
     #[serde(borrow)]
-    pub(super) buckets: Option<Vec<Object<RawBucket<'b>>>>,
+    pub(crate) buckets: Option<Vec<Object<RawBucket<'b>>>>,
     #[serde(borrow)]
-    pub(super) method: Option<Text<'b>>,
+    pub(crate) method: Option<Text<'b>>,
     #[serde(borrow)]
-    pub(super) path: Option<Text<'b>>,
+    pub(crate) path: Option<Text<'b>>,
     #[serde(borrow)]
-    pub(super) host: Option<Text<'b>>,
+    pub(crate) host: Option<Text<'b>>,
     #[serde(borrow)]
-    pub(super) ip: Option<Text<'b>>,
-    pub(super) headers: Option<RawHeaders>,
+    pub(crate) ip: Option<Text<'b>>,
+    pub(crate) headers: Option<RawHeaders>,
     #[serde(borrow)]
-    pub(super) user: Option<Text<'b>>,
+    pub(crate) user: Option<Text<'b>>,
     #[serde(borrow)]
-    pub(super) plan: Option<Text<'b>>,
-    pub(super) peek: Option<bool>,
+    pub(crate) plan: Option<Text<'b>>,
+    pub(crate) peek: Option<bool>,
     #[serde(borrow)]
-    pub(super) idempotency_key: Option<Text<'b>>,
-    pub(super) timeout_ms: Option<u64>,
+    pub(crate) idempotency_key: Option<Text<'b>>,
+    pub(crate) timeout_ms: Option<u64>,
 }
 
 /// One of several explicit buckets.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RawBucket<'b> {
+pub(crate) struct RawBucket<'b> {
     #[serde(borrow)]
     pub(super) key: Option<Text<'b>>,
     pub(super) rate: Option<f64>,
@@ -74,15 +74,15 @@ pub(super) struct RawSettlement<'b> {
 
 /// What is an object and nothing else: without this, a list of values in the order of the fields would pass for one.
 #[derive(Debug)]
-pub(super) struct Object<T>(pub(super) T);
+pub(crate) struct Object<T>(pub(crate) T);
 
 /// Text that is not copied unless it holds escapes.
 #[derive(Debug)]
-pub(super) struct Text<'b>(pub(super) Cow<'b, str>);
+pub(crate) struct Text<'b>(pub(crate) Cow<'b, str>);
 
 /// Names and values; a value may be a list of values.
 #[derive(Debug, Default)]
-pub(super) struct RawHeaders(pub(super) Vec<(String, String)>);
+pub(crate) struct RawHeaders(pub(crate) Vec<(String, String)>);
 
 impl RawCheck<'_> {
     /// Which of the fields that explicit buckets have are given.

@@ -1,7 +1,7 @@
 //! Checks by rule, verdict and door: `tollgate_checks_total`.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use prometheus_client::encoding::EncodeLabelSet;
@@ -38,13 +38,18 @@ struct CheckLabels {
 /// The counters of one rule at one door.
 struct Counts([Counter; 4]);
 
+/// The counters of one rule. Policies are mostly asked over HTTP: other doors have series once they count something.
+struct ByDoor {
+    http: Counts,
+    resp: OnceLock<Counts>,
+}
+
 /// `tollgate_checks_total`.
 pub(crate) struct Checks {
     family: Family<CheckLabels, Counter>,
     /// The counters of the rules in force, so that a check builds no labels.
-    /// Policies are asked over HTTP alone.
-    of_rules: ArcSwap<HashMap<Box<str>, Counts>>,
-    no_rule: Counts,
+    of_rules: ArcSwap<HashMap<Box<str>, ByDoor>>,
+    no_rule: ByDoor,
     explicit_over_http: Counts,
     explicit_over_resp: Counts,
 }
@@ -82,7 +87,7 @@ impl Checks {
         registry.register("checks", "Checks by rule, verdict and door", family.clone());
         Checks {
             of_rules: ArcSwap::default(),
-            no_rule: Counts::new(&family, NO_RULE, Door::Http),
+            no_rule: ByDoor::new(&family, NO_RULE),
             explicit_over_http: Counts::new(&family, EXPLICIT, Door::Http),
             explicit_over_resp: Counts::new(&family, EXPLICIT, Door::Resp),
             family,
@@ -91,20 +96,34 @@ impl Checks {
 
     /// Makes counters for the rules of a policy, and drops those of rules that are gone.
     pub(super) fn follow_policy(&self, policy: &Policy) {
-        let named = |rule: &Rule| (rule.name.clone(), Counts::new(&self.family, &rule.name, Door::Http));
+        let named = |rule: &Rule| (rule.name.clone(), ByDoor::new(&self.family, &rule.name));
         let of_rules: HashMap<_, _> = policy.rules.iter().map(named).collect();
         let before = self.of_rules.swap(Arc::new(of_rules));
         let now = self.of_rules.load();
         let is_gone = |name: &str| !now.contains_key(name) && name != EXPLICIT && name != NO_RULE;
         for rule in before.keys().filter(|name| is_gone(name)) {
-            for became in Became::ALL {
-                self.family.remove(&labels(rule, Door::Http, became));
-            }
+            self.forget(rule);
         }
     }
 
+    fn forget(&self, rule: &str) {
+        for (door, became) in
+            [Door::Http, Door::Resp].into_iter().flat_map(|door| Became::ALL.map(|it| (door, it)))
+        {
+            self.family.remove(&labels(rule, door, became));
+        }
+    }
+
+    /// The counters of a rule at a door.
+    fn counts<'c>(&self, of_rule: &'c ByDoor, rule: &str, door: Door) -> &'c Counts {
+        if door != Door::Resp {
+            return &of_rule.http;
+        }
+        of_rule.resp.get_or_init(|| Counts::new(&self.family, rule, Door::Resp))
+    }
+
     /// Counts an admission for every rule that was asked, a denial for those that denied, a refusal for the one that refuses.
-    pub(crate) fn note_decision(&self, decision: &Decision) {
+    pub(crate) fn note_decision(&self, door: Door, decision: &Decision) {
         let of_rules = self.of_rules.load();
         let mut is_counted = false;
         let mut count = |rule: &str, became: Became| {
@@ -113,7 +132,13 @@ impl Checks {
             }
             is_counted = true;
             if let Some(of_rule) = of_rules.get(rule) {
-                of_rule.of(became).inc();
+                let is_first = door == Door::Resp && of_rule.resp.get().is_none();
+                self.counts(of_rule, rule, door).of(became).inc();
+                // Another policy may have come into force meanwhile, without the rule.
+                if is_first && rule != EXPLICIT && rule != NO_RULE && !self.of_rules.load().contains_key(rule)
+                {
+                    self.forget(rule);
+                }
             }
         };
         match (decision.refused(), decision.verdict()) {
@@ -133,7 +158,7 @@ impl Checks {
         if !is_counted {
             let became = if decision.is_admitted() { Became::Admitted } else { Became::Refused };
             became.note(NO_RULE, 1);
-            self.no_rule.of(became).inc();
+            self.counts(&self.no_rule, NO_RULE, door).of(became).inc();
         }
     }
 
@@ -144,6 +169,12 @@ impl Checks {
             became.note(EXPLICIT, checks);
             counts.of(became).inc_by(checks);
         }
+    }
+}
+
+impl ByDoor {
+    fn new(family: &Family<CheckLabels, Counter>, rule: &str) -> ByDoor {
+        ByDoor { http: Counts::new(family, rule, Door::Http), resp: OnceLock::new() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The arguments of one request, where they lie in the bytes that were read.
 
-/// Arguments that are kept; further ones are only counted. No command takes as many.
+/// Arguments that are kept beside the frame, without a further allocation. Only `TOLLGATE.CHECK` looks at further ones.
 pub(super) const ARGS_KEPT_MAX: usize = 16;
 
 /// Where one argument lies, from the start of the request's bytes.
@@ -16,13 +16,15 @@ pub(super) struct Args<'b, 'p> {
     bytes: &'b [u8],
     /// Of the first [`ARGS_KEPT_MAX`].
     places: &'p [Place],
+    /// Of those behind them.
+    further: &'p [Place],
     count: usize,
 }
 
 impl<'b, 'p> Args<'b, 'p> {
-    /// `count` arguments, of which the first lie at `places`.
-    pub(super) fn new(bytes: &'b [u8], places: &'p [Place], count: usize) -> Self {
-        Args { bytes, places, count }
+    /// `count` arguments, of which the first lie at `places` and those behind them at `further`.
+    pub(super) fn new(bytes: &'b [u8], places: &'p [Place], further: &'p [Place], count: usize) -> Self {
+        Args { bytes, places, further, count }
     }
 
     /// How many there are, the name and those not kept among them.
@@ -49,7 +51,14 @@ impl<'b, 'p> Args<'b, 'p> {
         self.get(index).is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// The kept arguments from `first` on.
+    /// Every argument behind the name; `None` if there are more than were noted.
+    pub(super) fn behind_the_name(&self) -> Option<impl Iterator<Item = &'b [u8]> + use<'b, 'p>> {
+        let Args { bytes, places, further, count } = *self;
+        let of = move |place: &Place| bytes.get(place.start..place.start + place.len).unwrap_or_default();
+        (places.len() + further.len() == count).then(|| places.iter().chain(further).skip(1).map(of))
+    }
+
+    /// The arguments from `first` on, of the first [`ARGS_KEPT_MAX`].
     pub(super) fn from(&self, first: usize) -> impl Iterator<Item = &'b [u8]> + use<'b, 'p> {
         let args = *self;
         (first..args.places.len()).map_while(move |index| args.get(index))

@@ -1,8 +1,9 @@
-//! Every command but `CL.THROTTLE`: none of them asks the engine.
+//! Every command but `CL.THROTTLE`. Only `TOLLGATE.CHECK` asks the engine.
 
 use super::args::Args;
 use super::cell::NAME;
 use super::cell_error::ECHO_BYTES_MAX;
+use super::check::check;
 use super::client::client;
 use super::command_table::{Spec, commands};
 use super::hello::{auth, hello};
@@ -10,11 +11,13 @@ use super::info::{config, info};
 use super::number;
 use super::peer::Peer;
 use super::reply::{bulk, error, simple};
+use super::throttle::Throttle;
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
     Auth,
+    Check,
     Client,
     Commands,
     Config,
@@ -42,7 +45,7 @@ pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
 }
 
 /// Runs a command and appends its one reply.
-pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
+pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, engine: &mut impl Throttle, output: &mut Vec<u8>) {
     if HTTP.iter().any(|word| args.is(0, word)) {
         peer.is_closing = true;
         return error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
@@ -61,6 +64,7 @@ pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) {
     let argument = args.get(1);
     match spec.command {
         Command::Auth => auth(peer, args, output),
+        Command::Check => check(peer, args, engine, output),
         Command::Client => client(peer, args, output),
         Command::Commands => commands(peer, args, output),
         Command::Config => config(peer, args, output),
@@ -115,6 +119,7 @@ fn unknown(args: &Args<'_, '_>, output: &mut Vec<u8>) {
     error(output, &[b"ERR unknown command '", name, b"', with args beginning with: ", &beginning]);
 }
 
-fn first_bytes(bytes: &[u8], bytes_max: usize) -> &[u8] {
+/// As much of an argument as is shown in an error.
+pub(super) fn first_bytes(bytes: &[u8], bytes_max: usize) -> &[u8] {
     bytes.get(..bytes_max).unwrap_or(bytes)
 }

@@ -20,25 +20,31 @@ pub(super) struct Spec {
 }
 
 #[rustfmt::skip]
-pub(super) const COMMANDS: [Spec; 12] = [
-    Spec { name: "auth",        command: Command::Auth,     arity: -2, key: 0, is_open: true,  summary: "Gives the password" },
-    Spec { name: "cl.throttle", command: Command::Throttle, arity: -1, key: 1, is_open: false, summary: "Takes tokens from the bucket of a key, under the limit that is given" },
-    Spec { name: "client",      command: Command::Client,   arity: -2, key: 0, is_open: false, summary: "Names this connection and tells of it" },
-    Spec { name: "command",     command: Command::Commands, arity: -1, key: 0, is_open: false, summary: "Tells which commands there are" },
-    Spec { name: "config",      command: Command::Config,   arity: -2, key: 0, is_open: false, summary: "Tells the settings that benchmarks ask for" },
-    Spec { name: "echo",        command: Command::Echo,     arity: 2,  key: 0, is_open: false, summary: "Answers with its argument" },
-    Spec { name: "hello",       command: Command::Hello,    arity: -1, key: 0, is_open: true,  summary: "Chooses the version of the protocol" },
-    Spec { name: "info",        command: Command::Info,     arity: -1, key: 0, is_open: false, summary: "Tells of the server" },
-    Spec { name: "ping",        command: Command::Ping,     arity: -1, key: 0, is_open: false, summary: "Answers PONG, or with its argument" },
-    Spec { name: "quit",        command: Command::Quit,     arity: -1, key: 0, is_open: true,  summary: "Ends the connection" },
-    Spec { name: "reset",       command: Command::Reset,    arity: 1,  key: 0, is_open: true,  summary: "Makes the connection as new" },
-    Spec { name: "select",      command: Command::Select,   arity: 2,  key: 0, is_open: false, summary: "Takes 0, the only database" },
+pub(super) const COMMANDS: [Spec; 13] = [
+    Spec { name: "auth",           command: Command::Auth,     arity: -2, key: 0, is_open: true,  summary: "Gives the password" },
+    Spec { name: "cl.throttle",    command: Command::Throttle, arity: -1, key: 1, is_open: false, summary: "Takes tokens from the bucket of a key, under the limit that is given" },
+    Spec { name: "client",         command: Command::Client,   arity: -2, key: 0, is_open: false, summary: "Names this connection and tells of it" },
+    Spec { name: "command",        command: Command::Commands, arity: -1, key: 0, is_open: false, summary: "Tells which commands there are" },
+    Spec { name: "config",         command: Command::Config,   arity: -2, key: 0, is_open: false, summary: "Tells the settings that benchmarks ask for" },
+    Spec { name: "echo",           command: Command::Echo,     arity: 2,  key: 0, is_open: false, summary: "Answers with its argument" },
+    Spec { name: "hello",          command: Command::Hello,    arity: -1, key: 0, is_open: true,  summary: "Chooses the version of the protocol" },
+    Spec { name: "info",           command: Command::Info,     arity: -1, key: 0, is_open: false, summary: "Tells of the server" },
+    Spec { name: "ping",           command: Command::Ping,     arity: -1, key: 0, is_open: false, summary: "Answers PONG, or with its argument" },
+    Spec { name: "quit",           command: Command::Quit,     arity: -1, key: 0, is_open: true,  summary: "Ends the connection" },
+    Spec { name: "reset",          command: Command::Reset,    arity: 1,  key: 0, is_open: true,  summary: "Makes the connection as new" },
+    Spec { name: "select",         command: Command::Select,   arity: 2,  key: 0, is_open: false, summary: "Takes 0, the only database" },
+    Spec { name: "tollgate.check", command: Command::Check,    arity: -2, key: 0, is_open: false, summary: "Decides a described request by the policy" },
 ];
 
 impl Spec {
     /// The command of that name, in whatever case.
     pub(super) fn of(name: &[u8]) -> Option<&'static Spec> {
         COMMANDS.iter().find(|spec| name.eq_ignore_ascii_case(spec.name.as_bytes()))
+    }
+
+    /// Whether it may take tokens.
+    fn spends(&self) -> bool {
+        matches!(self.command, Command::Check | Command::Throttle)
     }
 
     /// Whether it takes so many arguments, the name among them.
@@ -93,12 +99,12 @@ fn write_info(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
     array(output, 10);
     bulk(output, spec.name.as_bytes());
     integer(output, spec.arity);
-    let flags: &[&str] = match (spec.key, spec.is_open) {
-        (0, true) => &["fast", "no_auth"],
-        (0, false) => &["fast"],
-        (_, _) => &["write", "fast"],
+    let flags: &[&str] = match (spec.spends(), spec.is_open) {
+        (true, _) => &["write", "fast"],
+        (false, true) => &["fast", "no_auth"],
+        (false, false) => &["fast"],
     };
-    let categories: &[&str] = if spec.key == 0 { &["@fast", "@connection"] } else { &["@write", "@fast"] };
+    let categories: &[&str] = if spec.spends() { &["@write", "@fast"] } else { &["@fast", "@connection"] };
     peer.protocol.set(output, flags.len());
     for flag in flags {
         simple(output, flag);
@@ -114,7 +120,7 @@ fn write_info(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
 fn write_docs(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
     bulk(output, spec.name.as_bytes());
     peer.protocol.map(output, 3);
-    let group = if spec.key == 0 { "connection" } else { "module" };
+    let group = if spec.spends() { "module" } else { "connection" };
     for (field, value) in [("summary", spec.summary), ("since", "1.0.0"), ("group", group)] {
         bulk(output, field.as_bytes());
         bulk(output, value.as_bytes());

@@ -20,6 +20,8 @@ pub(super) struct Frame {
     /// The byte to go on at: a `$`, or the first of an inline command that was not searched for its end.
     cursor: usize,
     places: [Place; ARGS_KEPT_MAX],
+    /// Of the arguments behind those; nearly always nothing.
+    further: Vec<Place>,
 }
 
 /// What stands at the start of the bytes.
@@ -49,6 +51,10 @@ impl Frame {
     #[inline]
     pub(super) fn restart(&mut self) {
         (self.announced, self.seen, self.cursor) = (0, 0, 0);
+        // A connection that once had much to say does not keep the room for it.
+        if self.further.capacity() > 0 {
+            self.further = Vec::new();
+        }
     }
 
     /// Reads on. `input` must start where it did in the last call, unless the frame was restarted since.
@@ -89,7 +95,7 @@ impl Frame {
     #[inline]
     pub(super) fn args<'b>(&self, input: &'b [u8]) -> Args<'b, '_> {
         let kept = self.places.get(..self.seen).unwrap_or(&self.places);
-        Args::new(input, kept, self.seen)
+        Args::new(input, kept, &self.further, self.seen)
     }
 
     #[inline]
@@ -106,13 +112,19 @@ impl Frame {
                 Some([b'$', tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..]) => {
                     (digit(*tens) * 10 + digit(*ones), self.cursor + 5)
                 }
-                Some([b'$', ..]) => match read_length(input, self.cursor + 1) {
-                    Length::Incomplete => return Ok(Parsed::Incomplete),
-                    Length::Malformed | Length::Negative { .. } => {
-                        return Err(ProtocolError::InvalidBulkLength);
+                // A length that does not end within the longest request is not waited for.
+                Some([b'$', ..]) => {
+                    match read_length(up_to(input, limits.frame_bytes_max), self.cursor + 1) {
+                        Length::Incomplete if input.len() >= limits.frame_bytes_max => {
+                            return Err(ProtocolError::TooBigRequest);
+                        }
+                        Length::Incomplete => return Ok(Parsed::Incomplete),
+                        Length::Malformed | Length::Negative { .. } => {
+                            return Err(ProtocolError::InvalidBulkLength);
+                        }
+                        Length::Value { value, end } => (value, end),
                     }
-                    Length::Value { value, end } => (value, end),
-                },
+                }
                 Some([found, ..]) => return Err(ProtocolError::ExpectedBulk(*found)),
                 Some([]) | None => return Ok(Parsed::Incomplete),
             };
@@ -131,8 +143,9 @@ impl Frame {
                 Some(b"\r\n") => {}
                 Some(_) => return Err(ProtocolError::ExpectedLineEnd),
             }
-            if let Some(place) = self.places.get_mut(self.seen) {
-                *place = Place { start, len };
+            match self.places.get_mut(self.seen) {
+                Some(place) => *place = Place { start, len },
+                None => self.further.push(Place { start, len }),
             }
             self.seen += 1;
             self.cursor = next;
@@ -196,6 +209,10 @@ fn read_length(input: &[u8], at: usize) -> Length {
         }
     }
     Length::Incomplete
+}
+
+fn up_to(input: &[u8], bytes_max: usize) -> &[u8] {
+    input.get(..bytes_max).unwrap_or(input)
 }
 
 fn digit(byte: u8) -> usize {

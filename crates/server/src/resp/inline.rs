@@ -6,6 +6,9 @@
 use super::args::{ARGS_KEPT_MAX, Args, Place};
 use super::protocol_error::ProtocolError;
 
+/// Words that are kept; further ones are only counted. As many as an array may have arguments.
+const WORDS_KEPT_MAX: usize = 1_024;
+
 /// The words of a line, unquoted.
 #[derive(Debug, Default)]
 pub(super) struct Line {
@@ -26,7 +29,7 @@ impl Line {
             }
             let start = words.text.len();
             rest = words.read_word(rest).ok_or(ProtocolError::UnbalancedQuotes)?;
-            if words.count < ARGS_KEPT_MAX {
+            if words.count < WORDS_KEPT_MAX {
                 words.places.push(Place { start, len: words.text.len() - start });
             } else {
                 words.text.truncate(start);
@@ -37,7 +40,8 @@ impl Line {
 
     /// The words as arguments.
     pub(super) fn args(&self) -> Args<'_, '_> {
-        Args::new(&self.text, &self.places, self.count)
+        let (places, further) = self.places.split_at(self.places.len().min(ARGS_KEPT_MAX));
+        Args::new(&self.text, places, further, self.count)
     }
 
     /// Appends the word at the start of `rest`, and gives what follows it; `None` if a quote in it is not closed properly.
@@ -164,8 +168,11 @@ mod tests {
 
     #[test]
     fn words_beyond_those_that_are_kept_are_counted() {
-        let line = Line::read("word ".repeat(100).as_bytes()).unwrap();
-        assert_eq!((line.args().count(), line.args().from(0).count()), (100, ARGS_KEPT_MAX));
-        assert_eq!(line.text.len(), 4 * ARGS_KEPT_MAX);
+        let line = Line::read("word ".repeat(2_000).as_bytes()).unwrap();
+        assert_eq!((line.args().count(), line.args().from(0).count()), (2_000, ARGS_KEPT_MAX));
+        assert_eq!(line.text.len(), 4 * WORDS_KEPT_MAX);
+        assert!(line.args().behind_the_name().is_none());
+        let line = Line::read("word ".repeat(WORDS_KEPT_MAX).as_bytes()).unwrap();
+        assert_eq!(line.args().behind_the_name().map(Iterator::count), Some(WORDS_KEPT_MAX - 1));
     }
 }

@@ -124,7 +124,7 @@ fn answer<'b>(
 ) {
     if !is_throttle(peer, args) {
         batch.flush(engine, output);
-        return run(peer, args, output);
+        return run(peer, args, engine, output);
     }
     match cell::read(args, remembered, &peer.settings.limits) {
         Ok((ask, pending)) => {

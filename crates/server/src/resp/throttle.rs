@@ -2,6 +2,9 @@
 
 use tollgate_core::{Cost, Limit, Tokens};
 
+use super::described::Described;
+use super::told::Told;
+
 /// One question about one bucket, under the limit that came with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ask<'a> {
@@ -25,8 +28,11 @@ pub struct Answer {
     pub remaining: Tokens,
 }
 
-/// Whoever keeps the buckets.
+/// Whoever keeps the buckets, and knows the policy.
 pub trait Throttle {
     /// Answers every ask, as if one after the other in their order, by pushing one [`Answer`] each on `answers`, which is empty.
     fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>);
+
+    /// What the policy decides of a described request; or what is wrong with it, naming the field and the cure.
+    fn check(&mut self, request: &Described<'_>) -> Result<Told, String>;
 }

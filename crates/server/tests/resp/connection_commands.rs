@@ -134,7 +134,7 @@ fn command_tells_of_every_command() {
     check(
         &mut conversation,
         &[
-            ("COMMAND COUNT", ":12|"),
+            ("COMMAND COUNT", ":13|"),
             ("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command|"),
             ("COMMAND INFO CL.THROTTLE nope", &format!("*2|{throttle}$-1|")),
             ("COMMAND DOCS nope", "*0|"),
@@ -147,8 +147,8 @@ fn command_tells_of_every_command() {
         "*2|$4|echo|*6|$7|summary|$25|Answers with its argument|$5|since|$5|1.0.0|$5|group|$10|connection|"
     );
     assert_eq!(conversation.ask("COMMAND"), conversation.ask("COMMAND INFO"));
-    assert!(conversation.ask("COMMAND").starts_with("*12|*10|$4|auth|"));
-    assert!(conversation.ask("COMMAND LIST").starts_with("*12|$4|auth|$11|cl.throttle|"));
+    assert!(conversation.ask("COMMAND").starts_with("*13|*10|$4|auth|"));
+    assert!(conversation.ask("COMMAND LIST").starts_with("*13|$4|auth|$11|cl.throttle|"));
 }
 
 #[test]

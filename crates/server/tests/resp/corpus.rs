@@ -19,11 +19,17 @@ fn every_input_of_the_resp_corpus_gets_the_same_replies_however_it_is_cut() {
     assert!(closed > 5 && closed < replies.len(), "{closed} of {} break the protocol", replies.len());
     let throttled = replies.iter().filter(|reply| reply.bytes.starts_with(b"*5\r\n:")).count();
     assert!(throttled > 3, "{throttled} ask for tokens first");
+    let told = replies.iter().filter(|reply| contains(&reply.bytes, b"$8\r\nadmitted\r\n:")).count();
+    assert!(told > 3, "{told} ask for the policy");
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// Pieces that make requests, and some that do not.
 fn any_input(rng: &mut Rng) -> Vec<u8> {
-    let words: [&[u8]; 22] = [
+    let words: [&[u8]; 31] = [
         b"CL.THROTTLE",
         b"PING",
         b"HELLO",
@@ -46,10 +52,19 @@ fn any_input(rng: &mut Rng) -> Vec<u8> {
         b"\r\n",
         b"",
         b"RESET",
+        b"TOLLGATE.CHECK",
+        b"ip",
+        b"192.0.2.7",
+        b"path",
+        b"/a",
+        b"header:x",
+        b"peek",
+        b"cost",
+        b"\xff",
     ];
     let mut bytes = vec![rng.u8(..)];
     for _ in 0..rng.usize(0..12) {
-        match rng.u32(0..8) {
+        match rng.u32(0..9) {
             0 => bytes.extend_from_slice(words[rng.usize(0..words.len())]),
             1 => bytes.extend_from_slice(
                 [b"\r\n".as_slice(), b"*", b"$", b"*2\r\n", b"$4\r\n", b"*-1\r\n"][rng.usize(0..6)],
@@ -65,6 +80,16 @@ fn any_input(rng: &mut Rng) -> Vec<u8> {
                 bytes.extend(
                     request(&[b"CL.THROTTLE", b"k", b"2", b"1", b"60", b"1"]).repeat(rng.usize(0..9)),
                 );
+            }
+            5 => {
+                let fields: [&[u8]; 6] = [b"ip", b"PATH", b"header:x", b"Header:", b"peek", b"user"];
+                let mut args: Vec<&[u8]> = vec![b"tollgate.check"];
+                for _ in 0..rng.usize(0..20) {
+                    args.push(fields[rng.usize(0..fields.len())]);
+                    args.push(words[rng.usize(0..words.len())]);
+                }
+                args.truncate(args.len() - rng.usize(0..2));
+                bytes.extend(request(&args));
             }
             _ => {
                 let args: Vec<&[u8]> =

@@ -8,7 +8,7 @@ const PAGE: &str = include_str!("../../../../docs/resp.md");
 fn the_transcripts_of_the_page_are_what_happens() {
     let blocks: Vec<&str> =
         PAGE.split("```resp\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 6);
     for block in blocks {
         let mut conversation = Conversation::new();
         let mut reply = None;

@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 
-use tollgate_core::{Cost, Moment, Stamped, StampedDecision, decide_stamped};
-use tollgate_server::resp::{Answer, Ask, Throttle};
+use tollgate_core::{Burst, Cost, Limit, Moment, Rate, Span, Stamped, StampedDecision, decide_stamped};
+use tollgate_server::resp::{Answer, Ask, Described, Throttle, Told};
+
+/// Tokens that the policy of the table lets a client spend at once, and per minute.
+const BURST: u64 = 3;
 
 /// An engine, and how it was called.
 pub(crate) struct Table {
@@ -46,5 +49,34 @@ impl Throttle for Table {
             let answer = self.decide(ask);
             answers.push(answer);
         }
+    }
+
+    /// By a policy of one rule: `{name: client, scope: ip, rate: 3/m, burst: 3}`.
+    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+        assert!(request.headers.len() <= 128);
+        let limit = Limit::new(Rate::new(BURST, Span::from_secs(60)), Burst::tokens(BURST));
+        let (Ok(limit), Some(ip)) = (limit, request.ip) else {
+            return Ok(Told { is_admitted: true, status: 200, ..Told::default() });
+        };
+        // Beyond what `CL.THROTTLE` can name.
+        let key = [b"client:".as_slice(), ip.as_bytes(), &[0; 512]].concat();
+        let ask = Ask { key: &key, limit, cost: Cost::ONE, is_peek: request.is_peek };
+        let Answer { is_admitted, remaining } = self.decide(&ask);
+        let is_admitted = is_admitted && !(request.is_peek && remaining < Cost::ONE.into());
+        let until = |wanted: u64| {
+            let missing = (wanted * 1_000_000).saturating_sub(remaining.as_micros());
+            limit.time_to_mint(tollgate_core::Tokens::from_micros(missing)).as_nanos().div_ceil(1_000_000)
+        };
+        Ok(Told {
+            is_admitted,
+            status: if is_admitted { 200 } else { 429 },
+            limit: Some(BURST),
+            remaining: Some(remaining.whole()),
+            retry_after_ms: (!is_admitted).then(|| until(1)),
+            reset_after_ms: Some(until(BURST)),
+            delay_ms: 0,
+            reason: (!is_admitted).then(|| "token_bucket_exceeded".to_owned()),
+            rule: Some("client".to_owned()),
+        })
     }
 }

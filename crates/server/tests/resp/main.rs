@@ -12,4 +12,5 @@ mod connection_commands;
 mod documentation;
 mod framing;
 mod pipelines;
+mod policy_check;
 mod protocol_limits;

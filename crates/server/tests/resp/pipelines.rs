@@ -1,6 +1,6 @@
 //! Thousands of requests in one read.
 
-use tollgate_server::resp::{Answer, Ask, Limits, Session, Settings, Throttle};
+use tollgate_server::resp::{Answer, Ask, Described, Limits, Session, Settings, Throttle, Told};
 
 use crate::wire::{Conversation, command};
 
@@ -53,6 +53,10 @@ struct Silent;
 
 impl Throttle for Silent {
     fn throttle(&mut self, _: &[Ask<'_>], _: &mut Vec<Answer>) {}
+
+    fn check(&mut self, _: &Described<'_>) -> Result<Told, String> {
+        Err("the store gave no answer".to_owned())
+    }
 }
 
 #[test]

@@ -146,3 +146,13 @@ fn replies_that_nobody_reads_do_not_pile_up() {
     output.clear();
     assert!(session.feed(rest, &mut table, &mut output).consumed > 0);
 }
+
+#[test]
+fn a_length_that_ends_beyond_the_longest_request_is_not_waited_for() {
+    let mut conversation = Conversation::with_limits(Limits { frame_bytes_max: 40, ..Limits::default() });
+    let begun = format!("*3\r\n$4\r\nECHO\r\n$16\r\n{}\r\n", "x".repeat(16));
+    assert_eq!(conversation.send(format!("{begun}$1").as_bytes()), b"");
+    assert_eq!(conversation.waiting(), 39);
+    assert_eq!(conversation.send(b"0"), b"-ERR Protocol error: too big request, at most 40 bytes\r\n");
+    assert!(conversation.is_closed);
+}

@@ -1,0 +1,94 @@
+//! The RESP door under a client that pipelines without end, in wall time. Run alone and optimised, by the gate's step `proofs`.
+#![expect(clippy::disallowed_methods, reason = "these tests are about the wall clock")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Longest that 99 of 100 questions of a polite client may take, beside greedy ones that keep the only thread busy.
+const POLITE_P99_MAX: Duration = Duration::from_millis(50);
+const QUESTIONS: usize = 300;
+const GREEDY: usize = 2;
+
+/// `tollgate serve` with one thread, on a free port.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    fn on_one_thread() -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(["serve", "--http", "off", "--admin", "off", "--resp", "127.0.0.1:0"]);
+        command.env("TOKIO_WORKER_THREADS", "1");
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let port = lines.find_map(|line| {
+            line.strip_prefix("  resp    127.0.0.1:")?.split_whitespace().next()?.parse().ok()
+        });
+        std::thread::spawn(move || lines.for_each(drop));
+        Server { child, port: port.unwrap() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks without a pause, and takes every answer, until it is told to stop.
+fn ask_without_end(port: u16, is_over: &AtomicBool, answered_bytes: &AtomicUsize) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let mut reading = stream.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let request =
+                b"*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$1\r\n9\r\n$1\r\n1\r\n$1\r\n1\r\n".repeat(1_000);
+            while !is_over.load(Ordering::Relaxed) && stream.write_all(&request).is_ok() {}
+            let _ = stream.shutdown(std::net::Shutdown::Both);
+        });
+        let mut room = vec![0; 1 << 16];
+        while let Ok(bytes @ 1..) = reading.read(&mut room) {
+            answered_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+    });
+}
+
+#[test]
+fn a_polite_client_is_answered_in_time_beside_greedy_ones_on_one_thread() {
+    let server = Server::on_one_thread();
+    let (is_over, answered_bytes) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let mut times = std::thread::scope(|scope| {
+        for _ in 0..GREEDY {
+            scope.spawn(|| ask_without_end(server.port, &is_over, &answered_bytes));
+        }
+        while answered_bytes.load(Ordering::Relaxed) < 1_000_000 {
+            std::thread::yield_now();
+        }
+        let mut polite = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        polite.set_nodelay(true).unwrap();
+        polite.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let before = answered_bytes.load(Ordering::Relaxed);
+        let times: Vec<Duration> = (0..QUESTIONS)
+            .map(|_| {
+                let begun = Instant::now();
+                polite.write_all(b"PING\r\n").unwrap();
+                let mut pong = [0; 7];
+                polite.read_exact(&mut pong).unwrap();
+                begun.elapsed()
+            })
+            .collect();
+        let between = answered_bytes.load(Ordering::Relaxed) - before;
+        is_over.store(true, Ordering::Relaxed);
+        assert!(between > 100_000, "the greedy ones were busy meanwhile: {between} bytes");
+        times
+    });
+    times.sort();
+    let p99 = times[QUESTIONS * 99 / 100];
+    assert!(p99 < POLITE_P99_MAX, "99 of 100 questions took up to {p99:?}, the longest {:?}", times.last());
+}
