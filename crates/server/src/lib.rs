@@ -26,6 +26,7 @@ mod engine;
 mod metrics;
 mod policy_source;
 mod reload;
+mod tokens;
 
 mod banner;
 mod healthcheck;
