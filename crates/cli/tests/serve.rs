@@ -13,8 +13,12 @@ mod config;
 mod forward_auth;
 #[path = "serve/http_client.rs"]
 mod http_client;
+#[path = "serve/key_server.rs"]
+mod key_server;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/mint.rs"]
+mod mint;
 #[path = "serve/observed.rs"]
 mod observed;
 #[path = "serve/policies.rs"]
@@ -33,3 +37,5 @@ mod settle;
 mod shutdown;
 #[path = "serve/start.rs"]
 mod start;
+#[path = "serve/tokens.rs"]
+mod tokens;
