@@ -171,16 +171,15 @@ impl Tokens {
         Ok(())
     }
 
-    /// Notes that a key set could not be fetched. The one before stays.
-    fn note_failure(&self, source: &Arc<KeySource>) {
-        let mut ring = lock(&self.ring);
-        ring.note_failure(source);
-        if let Some(keys) = &*self.keys.load() {
-            self.keys.store(Some(Arc::new(ring.counted(keys))));
+    /// Notes whether a key set could be fetched. If not, the one before stays.
+    fn note_attempt(&self, source: &Arc<KeySource>, is_ok: bool) {
+        if !is_ok {
+            let mut ring = lock(&self.ring);
+            ring.note_failure(source);
+            if let Some(keys) = &*self.keys.load() {
+                self.keys.store(Some(Arc::new(ring.counted(keys))));
+            }
         }
-    }
-
-    fn note_attempt(&self, source: &KeySource, is_ok: bool) {
         source.note_attempt();
         self.counts.note_refresh(is_ok);
         self.attempted.notify_waiters();

@@ -30,6 +30,7 @@ where
     loop {
         let mut rest = pin!(tokio::time::sleep(REST));
         let result = refresh(&tokens, &source, fetch()).await;
+        note(&tokens, &source, result.is_ok()).await;
         let wait = match &result {
             Ok(max_age) => {
                 if failures > 0 || !has_keys {
@@ -40,7 +41,6 @@ where
             }
             Err(failure) => {
                 failures = failures.saturating_add(1);
-                tokens.note_failure(&source);
                 // Fewer and fewer lines for one outage.
                 if failures.is_power_of_two() {
                     tell(&source, failure, failures, has_keys);
@@ -48,7 +48,6 @@ where
                 schedule::after_failure(failures, has_keys)
             }
         };
-        tokens.note_attempt(&source, result.is_ok());
         let mut asked_for = pin!(async {
             rest.as_mut().await;
             source.wanted.notified().await;
@@ -60,6 +59,14 @@ where
     }
 }
 
+// What changes keys waits for a reload of the policy that is under way, and large key sets take a while to read: neither is for a
+// thread that serves connections.
+
+async fn note(tokens: &Arc<Tokens>, source: &Arc<KeySource>, is_ok: bool) {
+    let (tokens, source) = (Arc::clone(tokens), Arc::clone(source));
+    let _ = tokio::task::spawn_blocking(move || tokens.note_attempt(&source, is_ok)).await;
+}
+
 async fn refresh(
     tokens: &Arc<Tokens>,
     source: &Arc<KeySource>,
@@ -67,7 +74,6 @@ async fn refresh(
 ) -> Result<Option<Duration>, Failure> {
     let Fetched { text, max_age } = fetched.await.map_err(Failure::Fetch)?;
     let (tokens, source) = (Arc::clone(tokens), Arc::clone(source));
-    // Large key sets take a while to read, and a reload of the policy may be under way.
     let put = tokio::task::spawn_blocking(move || tokens.put(&source, &text)).await;
     // Only a program that ends cancels it.
     put.unwrap_or(Ok(())).map_err(Failure::Keys)?;
