@@ -161,6 +161,11 @@ impl Tokens {
         }
     }
 
+    /// Whether the key set came before, perhaps for another policy.
+    fn has_set(&self, source: &Arc<KeySource>) -> bool {
+        lock(&self.ring).has_set(source)
+    }
+
     /// Puts a fetched key set in force. One that is no use changes nothing.
     fn put(&self, source: &Arc<KeySource>, text: &str) -> Result<(), JwtKeyError> {
         let mut ring = lock(&self.ring);

@@ -260,6 +260,24 @@ fn a_policy_whose_key_is_missing_comes_into_force_when_the_key_comes() {
 }
 
 #[test]
+fn key_sets_are_fetched_and_given_up_as_policies_come_and_go() {
+    let signer = Signer::ed("k1");
+    let keys = KeyServer::new(&jwks(&[&signer]));
+    let token = signer.token(&pro("ann"));
+    let without = "{name: all, scope: global, rate: 1/h, burst: 7}";
+    let (mut server, scratch) = Server::with_policy(without);
+    scratch.write("policy.yaml", &at(&keys.url("/jwks")));
+    server.wait_for("the key set is at hand");
+    assert_eq!(tier(&server, &token), PRO);
+    scratch.write("policy.yaml", &at(&keys.url("/jwks")).replace("name: free", "name: others"));
+    server.wait_for("another policy is in force");
+    assert_eq!((tier(&server, &token), keys.asked()), (PRO, 1), "it was there already");
+    scratch.write("policy.yaml", without);
+    server.wait_for("another policy is in force");
+    assert_eq!((standing(&server), tier(&server, &token)), (Value::Null, 7));
+}
+
+#[test]
 fn a_server_with_a_bad_key_does_not_start_and_says_which_and_what_to_do() {
     let scratch = Scratch::new();
     for (keys, said) in [

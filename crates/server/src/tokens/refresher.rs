@@ -26,11 +26,10 @@ pub(super) async fn keep_fresh<F>(tokens: Arc<Tokens>, source: Arc<KeySource>, f
 where
     F: Future<Output = Result<Fetched, FetchError>>,
 {
-    let (mut failures, mut has_keys) = (0_u32, false);
+    let (mut failures, mut has_keys) = (0_u32, tokens.has_set(&source));
     loop {
         let mut rest = pin!(tokio::time::sleep(REST));
         let result = refresh(&tokens, &source, fetch()).await;
-        note(&tokens, &source, result.is_ok()).await;
         let wait = match &result {
             Ok(max_age) => {
                 if failures > 0 || !has_keys {
@@ -48,6 +47,8 @@ where
                 schedule::after_failure(failures, has_keys)
             }
         };
+        // After it was logged: a start that waits for the first attempt has said what became of it.
+        note(&tokens, &source, result.is_ok()).await;
         let mut asked_for = pin!(async {
             rest.as_mut().await;
             source.wanted.notified().await;

@@ -84,6 +84,10 @@ impl Ring {
         Ring { settings: self.settings.clone(), read: Arc::clone(&self.read), fetched }
     }
 
+    pub(super) fn has_set(&self, source: &Arc<KeySource>) -> bool {
+        self.fetched.iter().any(|set| Arc::ptr_eq(&set.source, source) && set.text.is_some())
+    }
+
     pub(super) fn note_failure(&mut self, source: &Arc<KeySource>) {
         if let Some(set) = self.fetched.iter_mut().find(|set| Arc::ptr_eq(&set.source, source)) {
             set.is_failing = true;
