@@ -23,8 +23,12 @@ mod http2_frames;
 mod http2_limits;
 #[path = "serve/http_client.rs"]
 mod http_client;
+#[path = "serve/key_server.rs"]
+mod key_server;
 #[path = "serve/limits.rs"]
 mod limits;
+#[path = "serve/mint.rs"]
+mod mint;
 #[path = "serve/observed.rs"]
 mod observed;
 #[path = "serve/policies.rs"]
@@ -47,5 +51,7 @@ mod shutdown;
 mod snapshots;
 #[path = "serve/start.rs"]
 mod start;
+#[path = "serve/tokens.rs"]
+mod tokens;
 #[path = "serve/traces.rs"]
 mod traces;

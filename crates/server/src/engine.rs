@@ -1,20 +1,23 @@
 //! What every door asks: the limiter, the policy in force, and what is counted.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tollgate::policy::Policy;
 use tollgate::{Limiter, LimiterBuilder, PolicyLimiter};
 
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 use crate::snapshots::SnapshotFile;
+use crate::tokens::{Change, Tokens};
 
 /// The limiter behind the doors.
 pub(crate) struct Engine {
     pub(crate) limiter: PolicyLimiter,
     pub(crate) metrics: Metrics,
+    pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
     in_force: ArcSwap<Loaded>,
     /// Held by whoever reloads the policy.
@@ -38,7 +41,9 @@ pub(crate) struct Loaded {
 pub(crate) enum Reload {
     /// Another policy is in force.
     Swapped,
-    /// The text is the one in force.
+    /// The policy is the one in force; its keys for tokens are others.
+    OtherKeys,
+    /// The text is the one in force, and so are its keys.
     Unchanged,
 }
 
@@ -62,6 +67,8 @@ impl Engine {
         snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
+        let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
+        let keys = change_of_keys(&tokens, &text, &text.parse()?)?;
         let build = |settings: LimiterBuilder| {
             settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
         };
@@ -69,12 +76,13 @@ impl Engine {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
             None => build(settings)?,
         };
+        keys.commit();
         metrics.follow_policy(&limiter.policy());
-        warn_of_tokens(&limiter);
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {
             limiter,
             metrics,
+            tokens,
             source,
             in_force: ArcSwap::from_pointee(loaded),
             reloading: Mutex::new(()),
@@ -94,7 +102,7 @@ impl Engine {
             self.in_force.store(std::sync::Arc::new(Loaded { text, version, hash, is_outdated }));
         }
         match &result {
-            Ok(Reload::Swapped) => self.metrics.note_reload(true),
+            Ok(Reload::Swapped | Reload::OtherKeys) => self.metrics.note_reload(true),
             Err(_) => self.metrics.note_reload(false),
             Ok(Reload::Unchanged) => {}
         }
@@ -105,11 +113,18 @@ impl Engine {
         let text = self.source.read()?;
         let before = self.in_force.load();
         if before.text == text {
-            return Ok(Reload::Unchanged);
+            let keys = change_of_keys(&self.tokens, &text, &self.limiter.policy())?;
+            if !keys.is_other() {
+                return Ok(Reload::Unchanged);
+            }
+            keys.commit();
+            return Ok(Reload::OtherKeys);
         }
-        self.limiter.swap(text.parse()?).map_err(PolicyFault::Unenforceable)?;
+        let policy = text.parse()?;
+        let keys = change_of_keys(&self.tokens, &text, &policy)?;
+        self.limiter.swap(policy).map_err(PolicyFault::Unenforceable)?;
+        keys.commit();
         self.metrics.follow_policy(&self.limiter.policy());
-        warn_of_tokens(&self.limiter);
         let loaded = Loaded { hash: text.hash(), text, version: before.version + 1, is_outdated: false };
         self.in_force.store(std::sync::Arc::new(loaded));
         Ok(Reload::Swapped)
@@ -132,6 +147,18 @@ impl Engine {
         &self.source
     }
 
+    /// The files whose changes matter: the policy's, and those of keys that it names.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        match &self.source {
+            PolicySource::Embedded => Vec::new(),
+            PolicySource::File(path) => {
+                let mut files = self.tokens.files();
+                files.insert(0, path.clone());
+                files
+            }
+        }
+    }
+
     /// Whether the program is about to end: nobody should send it anything new.
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
@@ -142,12 +169,12 @@ impl Engine {
     }
 }
 
-/// A policy that looks into tokens finds none here.
-fn warn_of_tokens(limiter: &PolicyLimiter) {
-    let policy = limiter.policy();
-    if policy.jwt.is_some() || policy.trusts_upstream_claims() {
-        tracing::warn!(
-            "the policy looks into tokens, which this build does not read yet: to it, no request has one"
-        );
-    }
+/// The keys that the policy names, read and sound.
+fn change_of_keys<'t>(
+    tokens: &'t Tokens,
+    text: &PolicyText,
+    policy: &Policy,
+) -> Result<Change<'t>, PolicyFault> {
+    let change = tokens.change(policy.jwt.as_ref());
+    change.map_err(|error| PolicyFault::Keys { policy: text.name.clone(), error })
 }

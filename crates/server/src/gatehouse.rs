@@ -22,7 +22,7 @@ use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
 use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
 use crate::telemetry::{self, Telemetry};
-use crate::{acceptor, reload, resp, stopping};
+use crate::{acceptor, reload, resp, stopping, tokens};
 
 /// What all connections share.
 pub(crate) struct Gatehouse {
@@ -108,6 +108,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
+    let _keeping = tokens::keep(&engine.tokens);
+    engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
         doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
     banner::print(&engine, settings, &addresses);

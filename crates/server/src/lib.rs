@@ -29,6 +29,7 @@ mod metrics;
 mod policy_source;
 mod reload;
 mod snapshots;
+mod tokens;
 
 mod banner;
 mod healthcheck;

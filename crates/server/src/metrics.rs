@@ -6,6 +6,7 @@
 mod checks;
 mod gauges;
 mod spans;
+mod tokens;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::door::Door;
 use crate::engine::Engine;
 pub(crate) use checks::{Became, Checks};
 pub(crate) use spans::{Lost, Spans};
+pub(crate) use tokens::{TokenCounts, TokenResult};
 
 /// Bounds of the durations, in seconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
 const DURATIONS_S: [f64; 11] = [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
@@ -33,6 +35,7 @@ type Labels = [(&'static str, &'static str); 1];
 pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) checks: Checks,
+    pub(crate) tokens: TokenCounts,
     durations: Family<Labels, Histogram>,
     reloads: Family<Labels, Counter>,
     connections: Family<Labels, Counter>,
@@ -73,6 +76,7 @@ impl Metrics {
     pub(crate) fn new() -> Metrics {
         let mut registry = Registry::with_prefix("tollgate");
         let checks = Checks::registered(&mut registry);
+        let tokens = TokenCounts::registered(&mut registry);
         let durations = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new(DURATIONS_S));
         registry.register(
             "check_duration_seconds",
@@ -116,7 +120,18 @@ impl Metrics {
             }
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed, snapshots, spans }
+        Metrics {
+            registry,
+            checks,
+            tokens,
+            durations,
+            reloads,
+            connections,
+            shed,
+            requests_shed,
+            snapshots,
+            spans,
+        }
     }
 
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.

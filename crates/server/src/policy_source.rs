@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tollgate::PolicyError;
+use tollgate::jwt::JwtKeyError;
 use tollgate::policy::{Mistakes, Policy};
 
 /// Longest policy, in bytes: 4 MiB, as the parser has it.
@@ -47,6 +48,13 @@ pub enum PolicyFault {
     Mistakes(Mistakes),
     /// The limiter refuses it.
     Unenforceable(PolicyError),
+    /// A key for tokens that it names cannot be used.
+    Keys {
+        /// What messages call the policy.
+        policy: String,
+        /// Which key, and why.
+        error: JwtKeyError,
+    },
 }
 
 impl PolicySource {
@@ -121,6 +129,7 @@ impl fmt::Display for PolicyFault {
             }
             PolicyFault::Mistakes(mistakes) => write!(f, "{mistakes}"),
             PolicyFault::Unenforceable(error) => write!(f, "{error}"),
+            PolicyFault::Keys { policy, error } => write!(f, "{policy}: {error}"),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Keeps the policy fresh (P10): it is read again when its file or a link on the way to it changes, and on SIGHUP.
+//! Keeps the policy fresh (P10), and the keys in files that it names: they are read again when a file or a link on the way to it
+//! changes, and on SIGHUP.
 //!
 //! What is watched are directories, since editors and deployments replace files and links rather than writing into them. A bad
 //! file leaves the old policy in force.
@@ -14,7 +15,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::engine::{Engine, Reload};
-use crate::policy_source::PolicySource;
 use crate::service_manager::ServiceManager;
 
 /// How long to wait after a change for those that come with it.
@@ -37,7 +37,7 @@ impl Following {
 pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> io::Result<Following> {
     let hangup = signal(SignalKind::hangup())?;
     let (tell, changes) = mpsc::channel(CHANGES_MAX);
-    let watch = Watch::new(engine.source(), tell.clone());
+    let watch = Watch::new(&engine.files(), tell.clone());
     // It may have changed before it was watched.
     let _ = tell.try_send(());
     let (engine, manager) = (Arc::clone(engine), Arc::clone(manager));
@@ -61,13 +61,18 @@ async fn run(
             }
         };
         // Links may lead elsewhere now.
-        watch.refresh();
+        watch.refresh(&engine.files());
         if is_asked {
             manager.reloading();
+            engine.tokens.want_fresh();
         }
         let (before, reloaded) = (engine.summary(), Arc::clone(&engine));
         // A large policy takes a while to compile.
         let _ = tokio::task::spawn_blocking(move || reload(&reloaded, is_asked)).await;
+        // Another policy names other files, which may have changed before they were watched.
+        if watch.refresh(&engine.files()) {
+            let _ = watch.tell.try_send(());
+        }
         let after = engine.summary();
         if is_asked {
             manager.ready(&after);
@@ -83,6 +88,7 @@ fn reload(engine: &Engine, is_asked: bool) {
             let loaded = engine.loaded();
             tracing::info!(version = loaded.version, hash = loaded.hash, "another policy is in force");
         }
+        Ok(Reload::OtherKeys) => tracing::info!("other keys for tokens are in force"),
         Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
         Ok(Reload::Unchanged) => {}
         Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
@@ -91,42 +97,40 @@ fn reload(engine: &Engine, is_asked: bool) {
 
 /// The directories that are watched.
 struct Watch {
-    path: Option<PathBuf>,
     watcher: Option<RecommendedWatcher>,
     watched: Vec<PathBuf>,
     /// The channel stays open while nothing is watched.
-    _open: mpsc::Sender<()>,
+    tell: mpsc::Sender<()>,
 }
 
 impl Watch {
-    fn new(source: &PolicySource, tell: mpsc::Sender<()>) -> Watch {
-        let path = match source {
-            PolicySource::Embedded => None,
-            PolicySource::File(path) => Some(path.clone()),
-        };
-        let open = tell.clone();
+    /// Watches these files, and those that [`Watch::refresh`] is given later; without any, nothing for good.
+    fn new(files: &[PathBuf], tell: mpsc::Sender<()>) -> Watch {
+        let kept = tell.clone();
         let told = move |event: notify::Result<notify::Event>| {
             let is_read = matches!(&event, Ok(event) if event.kind.is_access());
             if !is_read {
                 let _ = tell.try_send(());
             }
         };
-        let watcher = path.as_ref().and_then(|_| match notify::recommended_watcher(told) {
+        let watcher = files.first().and_then(|_| match notify::recommended_watcher(told) {
             Ok(watcher) => Some(watcher),
             Err(error) => {
                 tracing::warn!(%error, "cannot watch the policy's file; send SIGHUP when it has changed");
                 None
             }
         });
-        let mut watch = Watch { path, watcher, watched: Vec::new(), _open: open };
-        watch.refresh();
+        let mut watch = Watch { watcher, watched: Vec::new(), tell: kept };
+        watch.refresh(files);
         watch
     }
 
-    /// Watches every directory on the way to the file that is not watched yet.
-    fn refresh(&mut self) {
-        let (Some(path), Some(watcher)) = (&self.path, &mut self.watcher) else { return };
-        let wanted = directories(path);
+    /// Watches every directory on the way to the files, and no other. Whether some were not watched before.
+    fn refresh(&mut self, files: &[PathBuf]) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let mut wanted: Vec<PathBuf> = files.iter().flat_map(|file| directories(file)).collect();
+        wanted.sort();
+        wanted.dedup();
         for directory in self.watched.iter().filter(|directory| !wanted.contains(directory)) {
             let _ = watcher.unwatch(directory);
         }
@@ -136,7 +140,9 @@ impl Watch {
                 tracing::warn!(directory = %directory.display(), %error, "cannot watch for changes of the policy");
             }
         }
+        let is_more = wanted.iter().any(|directory| !self.watched.contains(directory));
         self.watched = wanted;
+        is_more
     }
 }
 

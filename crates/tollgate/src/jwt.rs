@@ -22,6 +22,7 @@
 //! # Ok::<(), tollgate::jwt::JwtKeyError>(())
 //! ```
 
+mod bearer;
 mod claims;
 mod fault;
 mod jwks;
@@ -40,10 +41,11 @@ mod key_mistakes;
 #[cfg(test)]
 mod mint;
 
+pub use bearer::Bearer;
 pub use fault::TokenFault;
 pub use jwks::JWKS_KEYS_MAX;
 pub use key_error::{JwtKeyError, JwtKeyProblem};
 pub use material::{KEY_BYTES_MAX, KeyMaterial, ToFetch, read_key_material};
 pub use reading::{TokenClaims, read_unverified, token_in};
-pub use token::{TOKEN_BYTES_MAX, decode_unverified};
+pub use token::{TOKEN_BYTES_MAX, decode_unverified, named_key};
 pub use verifier::{KEYS_MAX, KEYS_TRIED_MAX, Verifier};

@@ -130,12 +130,33 @@ fn key(node: &Node<'_>, found: &mut Found) -> Option<JwtKey> {
         "secret_env" => JwtKey::SecretFromEnv { algorithm, variable: text },
         "pem_file" => JwtKey::PemFile { algorithm, path: text },
         "jwks_file" => JwtKey::JwksFile(text),
-        _ if text.starts_with("https://") || text.starts_with("http://") => JwtKey::JwksUrl(text),
-        _ => {
-            found.unfit(source, "jwks_url", "an address", "write `https://…`; a file goes into `jwks_file`");
-            return None;
-        }
+        _ => JwtKey::JwksUrl(url(source, text, found)?),
     })
+}
+
+/// An address that a key set can be fetched from. It holds no password, since policies are no place for secrets.
+fn url(node: &Node<'_>, url: Box<str>, found: &mut Found) -> Option<Box<str>> {
+    let Some(rest) = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")) else {
+        found.unfit(node, "jwks_url", "an address", "write `https://…`; a file goes into `jwks_file`");
+        return None;
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let (what, cure) = if authority.contains('@') {
+        ("`jwks_url` holds a user or a password", "delete what stands before `@`; a key set is public")
+    } else if authority.is_empty() || authority.starts_with(':') {
+        ("`jwks_url` names no host", "write it as in `https://id.example.com/jwks`")
+    } else if url.contains('#') {
+        ("`jwks_url` has a fragment, which is never sent", "delete it from the `#` on")
+    } else if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        (
+            "`jwks_url` holds a space or a letter outside of ASCII",
+            "write such bytes as in `%20`, and the host as in `xn--…`",
+        )
+    } else {
+        return Some(url);
+    };
+    found.add(node.place, what, cure);
+    None
 }
 
 fn one_of(node: &Node<'_>, known: &[&str], found: &mut Found) -> Option<Box<str>> {

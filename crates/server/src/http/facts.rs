@@ -41,7 +41,7 @@ pub(crate) fn decided(
 ) -> Result<Decision, Problem> {
     let limiter = &engine.limiter;
     let begun = limiter.limiter().now();
-    let decision = with(limiter, raw, |facts| match &raw.idempotency_key {
+    let decision = with(engine, raw, |facts| match &raw.idempotency_key {
         _ if is_peek => limiter.peek(facts),
         Some(once) => limiter.policy().check_once(facts, once.as_str(), IDEMPOTENCY_LIFETIME),
         None => limiter.check(facts),
@@ -81,7 +81,7 @@ pub(crate) fn answer<T>(
 
 /// Shows the facts to `ask`, if they make sense.
 pub(super) fn with<T>(
-    limiter: &PolicyLimiter,
+    engine: &Engine,
     raw: &RawCheck<'_>,
     ask: impl FnOnce(&Facts<'_>) -> T,
 ) -> Result<T, Problem> {
@@ -95,15 +95,25 @@ pub(super) fn with<T>(
     let mut headers = raw.headers.as_ref().map(|headers| &headers.0);
     if let Some(cost) = raw.cost {
         number::cost(Some(cost))?;
-        with_cost = name_cost(&limiter.policy(), cost, headers, &mut target)?;
+        with_cost = name_cost(&engine.limiter.policy(), cost, headers, &mut target)?;
         headers = Some(&with_cost);
+    }
+    let headers = headers.map_or(&NoHeaders as &dyn Headers, |headers| headers);
+    let (mut user, mut plan) =
+        (text("user", raw.user.as_ref(), NAME_BYTES_MAX)?, text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?);
+    let limiter = &engine.limiter;
+    let bearer = engine.tokens.read(&limiter.policy(), headers, || limiter.wall_time().as_secs());
+    if user.is_none() && plan.is_none() {
+        // The plan of somebody's token is not that of whom the caller knows.
+        (user, plan) = (bearer.user.as_deref(), bearer.plan.as_deref());
     }
     let facts = Facts {
         host: text("host", raw.host.as_ref(), NAME_BYTES_MAX)?.unwrap_or_default(),
         address: address(raw.ip.as_ref())?,
-        headers: headers.map_or(&NoHeaders as &dyn Headers, |headers| headers),
-        user: text("user", raw.user.as_ref(), NAME_BYTES_MAX)?,
-        plan: text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?,
+        headers,
+        user,
+        plan,
+        claims: bearer.claims(),
         ..Facts::new(&method, &target)
     };
     Ok(ask(&facts))

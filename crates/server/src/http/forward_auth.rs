@@ -80,10 +80,14 @@ fn decide(
     let policy = limiter.policy();
     let settings = settings_behind_a_proxy(&policy.client_address, peer, fields);
     let settings = settings.as_ref().unwrap_or(&policy.client_address);
+    let bearer = engine.tokens.read(&policy, &fields, || limiter.wall_time().as_secs());
     let facts = Facts {
         host: original.host,
         address: client_address(settings, peer, &fields).address,
         headers: &fields,
+        user: bearer.user.as_deref(),
+        plan: bearer.plan.as_deref(),
+        claims: bearer.claims(),
         ..Facts::new(original.method, original.target)
     };
     let begun = limiter.limiter().now();

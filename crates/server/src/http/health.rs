@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Reply, answer};
 use crate::engine::Engine;
+use crate::tokens::Standing;
 
 #[derive(Serialize)]
 struct Readiness<'e> {
@@ -12,6 +13,9 @@ struct Readiness<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'static str>,
     store: &'static str,
+    /// How the keys for tokens are, if the policy names any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<&'static str>,
     policy: InForce<'e>,
 }
 
@@ -38,6 +42,11 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
         ready: !is_stopping,
         why: is_stopping.then_some("stopping"),
         store: "memory",
+        tokens: engine.tokens.standing().map(|standing| match standing {
+            Standing::Ready => "ready",
+            Standing::Stale => "stale keys",
+            Standing::Waiting => "waiting for keys",
+        }),
         policy: InForce {
             name: &policy.name,
             version: loaded.version,

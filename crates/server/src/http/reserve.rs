@@ -32,7 +32,7 @@ pub(super) fn reserve(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
 
 fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
     let limiter = &engine.limiter;
-    let made = facts::with(limiter, raw, |facts| limiter.policy().reserve(facts, timeout))?;
+    let made = facts::with(engine, raw, |facts| limiter.policy().reserve(facts, timeout))?;
     let (decision, reservation) = made.map_err(refused)?;
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));

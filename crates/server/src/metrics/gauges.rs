@@ -69,6 +69,13 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     );
     let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
     registry.register("policy", "The policy in force", Info::new(labels));
+    let (keys, outdated) = engine.tokens.figures();
+    registry.register("token_keys", "Keys that tokens are verified with", size(keys));
+    registry.register(
+        "jwks_outdated",
+        "Key sets that have not come yet, or could not be fetched the last time",
+        size(outdated),
+    );
     let shadow_denied = Family::<RuleLabel, Counter>::default();
     let unusable_costs = Family::<RuleLabel, Counter>::default();
     for (at, rule) in policy.rules.iter().enumerate() {

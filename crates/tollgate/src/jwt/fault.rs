@@ -34,6 +34,23 @@ pub enum TokenFault {
 }
 
 impl TokenFault {
+    /// Every fault, in the order of the declaration: the place of each is its number.
+    pub const ALL: [TokenFault; 13] = [
+        TokenFault::TooLong,
+        TokenFault::Malformed,
+        TokenFault::Unsigned,
+        TokenFault::AlgorithmRefused,
+        TokenFault::CriticalExtension,
+        TokenFault::UnknownKey,
+        TokenFault::BadSignature,
+        TokenFault::UnreadableTime,
+        TokenFault::NoExpiry,
+        TokenFault::Expired,
+        TokenFault::NotYetValid,
+        TokenFault::WrongIssuer,
+        TokenFault::WrongAudience,
+    ];
+
     /// A label for counters, in `snake_case`.
     pub fn label(self) -> &'static str {
         match self {
@@ -85,3 +102,15 @@ impl fmt::Display for TokenFault {
 }
 
 impl std::error::Error for TokenFault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_listed_once_at_its_own_place() {
+        for (at, fault) in TokenFault::ALL.into_iter().enumerate() {
+            assert_eq!(fault as usize, at);
+        }
+    }
+}

@@ -58,6 +58,8 @@ pub enum JwtKeyProblem {
     VariableMissing,
     /// The file cannot be read.
     UnreadableFile(Box<str>),
+    /// The address is none that a key set can be fetched from: why not.
+    UnusableUrl(Box<str>),
 }
 
 impl JwtKeyError {
@@ -127,6 +129,9 @@ impl fmt::Display for JwtKeyProblem {
             }
             JwtKeyProblem::UnreadableFile(error) => {
                 write!(f, "the file cannot be read ({error}); check the path and its permissions")
+            }
+            JwtKeyProblem::UnusableUrl(why) => {
+                write!(f, "it is no address of a key set ({why}); write it as in `https://id.example.com/jwks`")
             }
         }
     }

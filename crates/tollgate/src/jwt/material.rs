@@ -16,13 +16,13 @@ use super::{JwtKeyError, JwtKeyProblem};
 pub const KEY_BYTES_MAX: usize = 1 << 20;
 
 /// What one key, or a set of them, is made of. Prints no secret.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct KeyMaterial {
     pub(super) source: Box<str>,
     pub(super) kind: Kind,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Secret { algorithm: Box<str>, secret: Vec<u8> },
     Pem { algorithm: Box<str>, pem: Vec<u8> },

@@ -46,6 +46,11 @@ pub fn decode_unverified(token: &str) -> Result<Value, TokenFault> {
     object(claims)
 }
 
+/// The key (`kid`) that a token names, by its own account; `None` if it names none.
+pub fn named_key(token: &str) -> Result<Option<String>, TokenFault> {
+    Parts::of(token).map(|parts| parts.header.kid)
+}
+
 /// What is signed, header, claims and signature.
 fn split(token: &str) -> Result<(&str, &str, &str, &str), TokenFault> {
     if token.len() > TOKEN_BYTES_MAX {

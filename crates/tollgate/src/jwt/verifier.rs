@@ -68,6 +68,11 @@ impl Verifier {
         self.keys.len()
     }
 
+    /// Whether there is a key of this name (`kid`).
+    pub fn has_key(&self, kid: &str) -> bool {
+        self.keys.iter().any(|key| key.kid.as_deref() == Some(kid))
+    }
+
     /// How many keys of key sets were passed over because they cannot verify.
     pub fn passed_over(&self) -> usize {
         self.passed_over

@@ -1,61 +1,23 @@
 //! Tokens, verified.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use tollgate::jwt::{TokenClaims, Verifier, read_unverified};
-use tollgate::policy::{Claims, JwtSettings};
+use tollgate::jwt::{Bearer, TokenFault, Verifier, token_in};
+use tollgate::policy::JwtSettings;
 use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
 use crate::header_fields::HeaderFields;
 
-/// Where a token is looked for unless the policy says otherwise.
-const USUAL_HEADER: &str = "authorization";
-
-/// What a token says, kept while a request's facts borrow it.
-#[derive(Debug)]
-pub(crate) struct Token {
-    claims: TokenClaims,
-    /// Of verified tokens alone.
-    pub(crate) user: Option<String>,
-    /// Of verified tokens alone.
-    pub(crate) plan: Option<String>,
-}
+/// Who sent the token.
+pub(crate) type Token = Bearer;
 
 /// The keys at hand.
 #[derive(Debug, Default)]
 pub(crate) struct TokenReader {
     /// None until there are keys for the first time, so that requests look no further.
     verifier: OnceLock<ArcSwap<Verifier>>,
-}
-
-impl Default for Token {
-    fn default() -> Token {
-        Token { claims: TokenClaims::None, user: None, plan: None }
-    }
-}
-
-impl Token {
-    pub(crate) fn claims(&self) -> Claims<'_> {
-        self.claims.as_claims()
-    }
-
-    /// With the user and the plan that a verified token names; in the usual claims if the policy has no settings.
-    fn of(claims: TokenClaims, settings: Option<&JwtSettings>) -> Token {
-        let TokenClaims::Verified(value) = &claims else { return Token { claims, ..Token::default() } };
-        let usual;
-        let settings = if let Some(settings) = settings {
-            settings
-        } else {
-            usual = JwtSettings::default();
-            &usual
-        };
-        let (user, plan) = (settings.user_in(value), settings.plan_in(value));
-        let (user, plan) = (user.map(Cow::into_owned), plan.map(Cow::into_owned));
-        Token { claims, user, plan }
-    }
 }
 
 impl TokenReader {
@@ -77,43 +39,29 @@ impl TokenReader {
             if !fields.0.contains_key(verifier.header()) {
                 return Ok(Token::default());
             }
-            let claims = verifier.read(&fields, limiter.wall_time().as_secs()).map_err(|_| None)?;
-            return Ok(Token::of(claims, policy.jwt.as_ref()));
+            return verified(&verifier, limiter, policy, fields).map_err(|_| None);
         }
         match &policy.jwt {
-            Some(settings) if settings.keys.is_empty() => unverified(policy, fields),
-            Some(settings) if fields.0.contains_key(&*settings.header) => {
+            Some(settings) if !settings.keys.is_empty() && fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
-            Some(_) => Ok(Token::default()),
-            None => unverified(policy, fields),
+            Some(settings) if !settings.keys.is_empty() => Ok(Token::default()),
+            _ => Bearer::by_own_account(policy, &fields).map_err(|_| None),
         }
     }
 }
 
-/// The claims by the token's own account, where there are no keys and a rule trusts someone upstream.
-fn unverified(policy: &InForce<'_>, fields: HeaderFields<'_>) -> Result<Token, Option<Warning>> {
-    if !policy.trusts_upstream_claims() {
-        return Ok(Token::default());
-    }
-    let header = policy.jwt.as_ref().map_or(USUAL_HEADER, |settings| &settings.header);
-    let claims = read_unverified(header, &fields).map_err(|_| None)?;
-    Ok(Token { claims, ..Token::default() })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_claim_that_nobody_verified_names_no_user() {
-        let settings = JwtSettings::default();
-        let claims = json!({"sub": "ann", "plan": "pro"});
-        let token = Token::of(TokenClaims::Unverified(claims.clone()), Some(&settings));
-        assert_eq!((token.user, token.plan), (None, None));
-        let token = Token::of(TokenClaims::Verified(claims), Some(&settings));
-        assert_eq!((token.user.as_deref(), token.plan.as_deref()), (Some("ann"), Some("pro")));
-    }
+/// The bearer of a verified token; user and plan are in the usual claims if the policy has no settings.
+fn verified(
+    verifier: &Verifier,
+    limiter: &PolicyLimiter,
+    policy: &InForce<'_>,
+    fields: HeaderFields<'_>,
+) -> Result<Token, TokenFault> {
+    let Some(token) = token_in(verifier.header(), &fields) else { return Ok(Token::default()) };
+    let claims = verifier.verify(token, limiter.wall_time().as_secs())?;
+    Ok(match &policy.jwt {
+        Some(settings) => Bearer::of_verified(claims, settings),
+        None => Bearer::of_verified(claims, &JwtSettings::default()),
+    })
 }
