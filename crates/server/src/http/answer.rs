@@ -66,12 +66,13 @@ impl Told {
     pub(super) fn reply(self, always_200: bool) -> Reply {
         let is_admitted = self.status == 200;
         let media = if is_admitted { "application/json" } else { "application/problem+json" };
-        let mut reply = text(media, self.json);
+        let mut reply = Response::new(Full::new(Bytes::from(self.json)));
+        *reply.headers_mut() = self.fields.into_header();
+        reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
         if !(is_admitted || always_200) {
             *reply.status_mut() =
                 StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         }
-        self.fields.write_to(reply.headers_mut());
         reply
     }
 }

@@ -1,6 +1,9 @@
 //! Reads a request's body: bounded in length and in time, and all bodies together in room.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -31,8 +34,13 @@ pub(super) async fn read(body: Incoming, bytes_max: usize, gatehouse: &Gatehouse
     if announced > bytes_max {
         return Err(Problem::too_large(bytes_max));
     }
-    let gathering = gather(body, bytes_max, time_max, &gatehouse.body_room);
-    match tokio::time::timeout(time_max, gathering).await {
+    let mut gathering = pin!(gather(body, bytes_max, time_max, &gatehouse.body_room));
+    // Most bodies are there already, and need no timer.
+    let gathered = match poll_fn(|context| Poll::Ready(gathering.as_mut().poll(context))).await {
+        Poll::Ready(gathered) => Ok(gathered),
+        Poll::Pending => tokio::time::timeout(time_max, gathering).await,
+    };
+    match gathered {
         Ok(Err(Unread::NoRoom)) => {
             gatehouse.engine.metrics.note_request_shed(Door::Http);
             Err(Problem::no_room())

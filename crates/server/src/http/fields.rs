@@ -19,7 +19,10 @@ static KNOWN: [(&str, HeaderName); 11] = [
 
 /// Fields, in the order in which they were rendered.
 #[derive(Debug, Default)]
-pub(super) struct Fields(Vec<(HeaderName, HeaderValue)>);
+pub(super) struct Fields(HeaderMap);
+
+/// Fields that a response has at most where nothing is unusual: room is made for them at once.
+const USUAL: usize = 6;
 
 impl Fields {
     /// Adds one. What is no header field is left out; the answer's renderer makes none such.
@@ -29,13 +32,15 @@ impl Fields {
             None => HeaderName::from_bytes(name.as_bytes()).ok(),
         };
         if let (Some(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
-            self.0.push((name, value));
+            if self.0.is_empty() {
+                self.0.reserve(USUAL);
+            }
+            self.0.append(name, value);
         }
     }
 
-    /// Adds all to a response.
-    pub(super) fn write_to(self, headers: &mut HeaderMap) {
-        headers.reserve(self.0.len());
-        headers.extend(self.0);
+    /// As the header of a response.
+    pub(super) fn into_header(self) -> HeaderMap {
+        self.0
     }
 }

@@ -105,7 +105,7 @@ fn decide(
             }
             None => Response::new(Full::new(Bytes::new())),
         };
-        told.write_to(reply.headers_mut());
+        reply.headers_mut().extend(told.into_header());
         let status = StatusCode::from_u16(answering.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         (status, body, reply)
     })

@@ -25,15 +25,24 @@ impl Line {
 
     /// A string of RFC 9651, of at most [`NAME_BYTES_MAX`] characters: in quotes, with quotes and backslashes escaped.
     pub(super) fn quoted(&mut self, text: &str) -> &mut Line {
-        self.push('"');
+        self.put("\"");
+        if text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
+            self.put(text);
+        } else {
+            self.escaped(text);
+        }
+        self.put("\"");
+        self
+    }
+
+    #[cold]
+    fn escaped(&mut self, text: &str) {
         for c in text.chars().take(NAME_BYTES_MAX) {
             if matches!(c, '"' | '\\') {
-                self.push('\\');
+                self.put("\\");
             }
             self.push(c);
         }
-        self.push('"');
-        self
     }
 
     /// Plain text of at most `chars_max` characters, without space around it.
@@ -84,6 +93,11 @@ impl Line {
         }
         self.heap.push_str(text);
     }
+}
+
+/// Whether a byte stands for itself within quotes.
+const fn is_plain(byte: u8) -> bool {
+    is_printable(byte) && !matches!(byte, b'"' | b'\\')
 }
 
 const fn is_printable(byte: u8) -> bool {

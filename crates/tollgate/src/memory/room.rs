@@ -5,9 +5,33 @@
 
 pub(crate) use self::pages::Room;
 
-/// A value that is blank when all its bytes are zero.
 #[cfg(not(loom))]
-pub(crate) use zerocopy::FromZeros as Blank;
+mod blank {
+    use std::sync::atomic::AtomicU64;
+
+    use crate::memory::explicit::crowd::Crowd;
+    use crate::memory::{explicit, table};
+
+    /// A value that is blank when all its bytes are zero.
+    ///
+    /// # Safety
+    /// Zeros are a value of the type, which needs no drop.
+    #[expect(unsafe_code, reason = "the compiler cannot know which types these are")]
+    pub(crate) unsafe trait Blank: Sized {}
+
+    macro_rules! blank {
+        ($($kind:ty),*) => {$(
+            // SAFETY: atomic integers and nothing else.
+            #[expect(unsafe_code, reason = "made of atomic integers alone")]
+            unsafe impl Blank for $kind {}
+        )*};
+    }
+
+    blank!(AtomicU64, table::Window, explicit::table::Window, Crowd);
+}
+
+#[cfg(not(loom))]
+pub(crate) use blank::Blank;
 
 /// Loom's values are made one by one.
 #[cfg(loom)]
@@ -27,16 +51,16 @@ mod pages {
 
     /// Blank values until somebody writes into them.
     #[derive(Debug)]
-    pub(crate) struct Room<T> {
+    pub(crate) struct Room<T: Blank> {
         values: NonNull<[T]>,
         mapping: NonNull<libc::c_void>,
         mapping_bytes: usize,
     }
 
     // SAFETY: a room owns its values, as a box does.
-    unsafe impl<T: Send> Send for Room<T> {}
+    unsafe impl<T: Blank + Send> Send for Room<T> {}
     // SAFETY: a shared room gives out shared references alone.
-    unsafe impl<T: Sync> Sync for Room<T> {}
+    unsafe impl<T: Blank + Sync> Sync for Room<T> {}
 
     impl<T: Blank> Room<T> {
         /// Room for so many values, or an error if the machine does not have as much.
@@ -61,7 +85,7 @@ mod pages {
         }
     }
 
-    impl<T> Deref for Room<T> {
+    impl<T: Blank> Deref for Room<T> {
         type Target = [T];
 
         #[inline]
@@ -72,7 +96,7 @@ mod pages {
         }
     }
 
-    impl<T> Drop for Room<T> {
+    impl<T: Blank> Drop for Room<T> {
         fn drop(&mut self) {
             // SAFETY: the mapping is ours, and all references into it have ended.
             unsafe { libc::munmap(self.mapping.as_ptr(), self.mapping_bytes) };
@@ -89,22 +113,31 @@ mod pages {
 
     /// Blank values until somebody writes into them.
     #[derive(Debug)]
-    pub(crate) struct Room<T>(Box<[T]>);
+    pub(crate) struct Room<T: Blank>(Box<[T]>);
 
     impl<T: Blank> Room<T> {
         /// Room for so many values, or an error if there is no memory for them.
         pub(crate) fn try_for(count: usize) -> io::Result<Room<T>> {
             let mut room = Vec::new();
             room.try_reserve_exact(count).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            #[cfg(loom)]
-            room.resize_with(count, T::default);
-            #[cfg(not(loom))]
-            room.resize_with(count, T::new_zeroed);
+            room.resize_with(count, blank);
             Ok(Room(room.into_boxed_slice()))
         }
     }
 
-    impl<T> Deref for Room<T> {
+    #[cfg(loom)]
+    fn blank<T: Blank>() -> T {
+        T::default()
+    }
+
+    #[cfg(not(loom))]
+    #[expect(unsafe_code, reason = "zeros as a value")]
+    fn blank<T: Blank>() -> T {
+        // SAFETY: that is what `Blank` promises.
+        unsafe { std::mem::zeroed() }
+    }
+
+    impl<T: Blank> Deref for Room<T> {
         type Target = [T];
 
         #[inline]
@@ -116,28 +149,28 @@ mod pages {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::Room;
 
     #[test]
     fn room_is_zeros_and_keeps_what_is_written() {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        let room = Room::<[AtomicU64; 16]>::try_for(100_000).unwrap();
-        assert_eq!(room.len(), 100_000);
-        assert!(room.iter().flatten().all(|word| word.load(Ordering::Relaxed) == 0));
-        room[99_999][15].store(7, Ordering::Relaxed);
-        assert_eq!(room[99_999][15].load(Ordering::Relaxed), 7);
+        let room = Room::<AtomicU64>::try_for(1_000_000).unwrap();
+        assert_eq!(room.len(), 1_000_000);
+        assert!(room.iter().all(|word| word.load(Ordering::Relaxed) == 0));
+        room[999_999].store(7, Ordering::Relaxed);
+        assert_eq!(room[999_999].load(Ordering::Relaxed), 7);
     }
 
     #[test]
     fn room_that_no_machine_has_is_refused() {
-        assert!(Room::<u64>::try_for(usize::MAX / 8).is_err());
-        assert!(Room::<u64>::try_for(usize::MAX).is_err());
+        assert!(Room::<AtomicU64>::try_for(usize::MAX / 8).is_err());
+        assert!(Room::<AtomicU64>::try_for(usize::MAX).is_err());
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn room_takes_up_memory_only_where_it_was_touched() {
-        use std::sync::atomic::{AtomicU64, Ordering};
         let resident = || {
             let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
             pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4_096

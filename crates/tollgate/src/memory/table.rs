@@ -24,7 +24,6 @@ type Half = [Slot; HALF_SLOTS];
 
 /// Eight slots side by side.
 #[derive(Debug)]
-#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub(crate) struct Window([Half; 2]);

@@ -11,8 +11,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The latest that any bucket evicted from one window would have been full, and when the last one was evicted; zeros as long as none was.
 #[derive(Debug)]
-#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
-#[cfg_attr(loom, derive(Default))]
+#[cfg_attr(any(loom, test), derive(Default))]
 pub(crate) struct Crowd {
     full_at: AtomicU64,
     evicted_at: AtomicU64,
@@ -52,12 +51,11 @@ impl Crowd {
 mod tests {
     use super::*;
     use tollgate_core::{Burst, Rate};
-    use zerocopy::FromZeros;
 
     #[test]
     fn a_newcomer_holds_no_more_than_the_evicted_one_would() {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
-        let (crowd, start) = (Crowd::new_zeroed(), Moment::from_nanos(1 << 40));
+        let (crowd, start) = (Crowd::default(), Moment::from_nanos(1 << 40));
         assert_eq!(crowd.bound(&limit, start), 50_000_000, "nobody was evicted");
         crowd.note(FullAt::at(start + Span::from_secs(2)), start);
         let bound = |millis| crowd.bound(&limit, start + Span::from_millis(millis));
@@ -69,7 +67,7 @@ mod tests {
     #[test]
     fn a_bucket_that_would_be_full_in_a_year_binds_nobody_longer_than_its_own_time_to_full() {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
-        let (crowd, start) = (Crowd::new_zeroed(), Moment::from_nanos(1 << 40));
+        let (crowd, start) = (Crowd::default(), Moment::from_nanos(1 << 40));
         crowd.note(FullAt::at(start + Span::from_secs(365 * 86_400)), start);
         assert_eq!(crowd.bound(&limit, start), 0);
         assert_eq!(crowd.bound(&limit, start + Span::from_secs(1)), 10_000_000);

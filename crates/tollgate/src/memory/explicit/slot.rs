@@ -23,8 +23,7 @@ const VERSION_STEP: u64 = 1 << FULL_BITS;
 
 /// Thirty-two bytes of the table; free if they are zero.
 #[derive(Debug)]
-#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
-#[cfg_attr(loom, derive(Default))]
+#[cfg_attr(any(loom, test), derive(Default))]
 #[repr(C, align(32))]
 pub(crate) struct Slot {
     tag: AtomicU64,
@@ -219,7 +218,6 @@ pub(crate) fn full_after(now: Moment, time_to_full: Span) -> FullAt {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use zerocopy::FromZeros;
 
     const TAG: Tag = Tag(7);
 
@@ -234,7 +232,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_what_was_seen_before_is_stale() {
-        let slot = Slot::new_zeroed();
+        let slot = Slot::default();
         let seen = slot.look().1.unwrap();
         assert!(slot.hold(seen));
         assert_eq!(slot.look().1, None, "it is held");
@@ -247,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_word_that_recurs_after_all_versions_does_not_pass_for_the_same_state() {
-        let slot = Slot::new_zeroed();
+        let slot = Slot::default();
         let old = slot.look().1.unwrap();
         for version in 0..1 << 23 {
             let seen = slot.look().1.unwrap();

@@ -293,7 +293,7 @@ mod tests {
     use tollgate_core::{Burst, Cost, Rate};
 
     fn store() -> ExplicitStore {
-        let table = Table::try_of_windows(8).unwrap();
+        let table = Table::try_of_windows(8).expect("memory");
         ExplicitStore::new(table, Seed::random().namespace(""), Crowding::Inherit)
     }
 

@@ -23,7 +23,6 @@ const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// Eight slots side by side.
 #[derive(Debug)]
-#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
 #[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub(crate) struct Window([[Slot; LINE_SLOTS]; WINDOW_LINES]);
