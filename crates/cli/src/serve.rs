@@ -16,7 +16,8 @@ pub(crate) use flags::SettingFlags;
 #[command(after_help = "\
 Flags beat the environment (TOLLGATE_HTTP, …), which beats the file of --config, which beats the defaults; `tollgate config` shows \
 what counts and why. An address is host:port, with port 0 for any free one, unix:PATH or off. SIGHUP reads the policy again; SIGTERM \
-and SIGINT end the program when open requests are done. RUST_LOG says what is logged. A socket that systemd passes \
+and SIGINT end the program when open requests are done. RUST_LOG says what is logged; \
+OTEL_EXPORTER_OTLP_ENDPOINT names a collector of traces. A socket that systemd passes \
 (socket activation) is the door that its name says, wherever the settings would have it. Exit codes: 0 ended as told; 1 a bad policy, \
 setting or a taken address; 2 wrong usage.")]
 pub(crate) struct ServeFlags {

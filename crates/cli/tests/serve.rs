@@ -7,10 +7,18 @@ mod bad_input;
 mod batch;
 #[path = "serve/check.rs"]
 mod check;
+#[path = "serve/collector.rs"]
+mod collector;
 #[path = "serve/config.rs"]
 mod config;
 #[path = "serve/forward_auth.rs"]
 mod forward_auth;
+#[path = "serve/http2.rs"]
+mod http2;
+#[path = "serve/http2_frames.rs"]
+mod http2_frames;
+#[path = "serve/http2_limits.rs"]
+mod http2_limits;
 #[path = "serve/http_client.rs"]
 mod http_client;
 #[path = "serve/key_server.rs"]
@@ -35,7 +43,11 @@ mod server;
 mod settle;
 #[path = "serve/shutdown.rs"]
 mod shutdown;
+#[path = "serve/snapshots.rs"]
+mod snapshots;
 #[path = "serve/start.rs"]
 mod start;
 #[path = "serve/tokens.rs"]
 mod tokens;
+#[path = "serve/traces.rs"]
+mod traces;

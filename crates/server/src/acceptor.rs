@@ -3,16 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
-use tokio::sync::{Semaphore, watch};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::listener::{Listener, Stream};
-use crate::{http, resp_door};
+use crate::{http, lingering, resp_door};
 
 /// How long to wait when the machine has no more connections to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Connections of a door that are told at a time why they are turned away; more are turned away in silence.
+const SHEDDING_MAX: usize = 256;
 
 /// What a client of the HTTP doors is told that is turned away.
 const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
@@ -31,6 +34,7 @@ pub(crate) async fn run(
 ) {
     let most = gatehouse.max_connections;
     let places = Arc::new(Semaphore::new(most));
+    let shedding = Arc::new(Semaphore::new(SHEDDING_MAX));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -47,7 +51,9 @@ pub(crate) async fn run(
         gatehouse.engine.metrics.note_connection(door);
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             gatehouse.engine.metrics.note_shed(door);
-            shed(door, stream);
+            if let Ok(telling) = Arc::clone(&shedding).try_acquire_owned() {
+                shed(door, stream, stop.clone(), telling);
+            }
             continue;
         };
         let (gatehouse, stop) = (Arc::clone(&gatehouse), stop.clone());
@@ -71,7 +77,7 @@ async fn serve<S>(
     peer: Option<std::net::IpAddr>,
     stop: watch::Receiver<bool>,
 ) where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     if door.speaks_http() {
         http::serve(gatehouse, door, stream, peer, stop).await;
@@ -80,18 +86,23 @@ async fn serve<S>(
     }
 }
 
-/// Says why and closes, without waiting for anybody.
-fn shed(door: Door, stream: Stream) {
+/// Says why and closes, while others are accepted.
+fn shed(door: Door, stream: Stream, stop: watch::Receiver<bool>, telling: OwnedSemaphorePermit) {
     let words = if door.speaks_http() { SHED_HTTP } else { SHED_RESP };
-    // Whoever cannot be told is turned away in silence.
-    match stream {
-        Stream::Tcp(stream, _) => _ = say(&stream, words),
-        Stream::Unix(stream) => _ = stream.try_write(words),
-    }
+    tokio::spawn(async move {
+        match stream {
+            Stream::Tcp(stream, _) => say(stream, stop, words).await,
+            Stream::Unix(stream) => say(stream, stop, words).await,
+        }
+        drop(telling);
+    });
 }
 
-fn say(stream: &TcpStream, words: &[u8]) -> std::io::Result<usize> {
-    stream.try_write(words)
+/// The words fit into what a fresh connection takes without waiting.
+async fn say(mut stream: impl AsyncRead + AsyncWrite + Unpin, mut stop: watch::Receiver<bool>, words: &[u8]) {
+    if stream.write_all(words).await.is_ok() {
+        lingering::close(&mut stream, &mut stop).await;
+    }
 }
 
 #[cfg(test)]

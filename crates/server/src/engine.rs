@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use tollgate::policy::Policy;
-use tollgate::{Limiter, PolicyLimiter};
+use tollgate::{Limiter, LimiterBuilder, PolicyLimiter};
 
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
+use crate::snapshots::SnapshotFile;
 use crate::tokens::{Change, Tokens};
 
 /// The limiter behind the doors.
@@ -47,16 +48,34 @@ pub(crate) enum Reload {
 }
 
 impl Engine {
-    /// An engine with the policy of `source` in force.
-    pub(crate) fn new(source: PolicySource, keys_max: usize) -> Result<Engine, PolicyFault> {
+    /// An engine with the policy of `source` in force, which continues from `snapshot` if there is one.
+    pub(crate) fn new(
+        source: PolicySource,
+        keys_max: usize,
+        snapshot: Option<&SnapshotFile>,
+    ) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
-        let policy = text.parse()?;
+        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        Engine::of(source, text, limiter, snapshot)
+    }
+
+    /// An engine with this policy in force; it is `source` that is read again.
+    pub(crate) fn of(
+        source: PolicySource,
+        text: PolicyText,
+        settings: LimiterBuilder,
+        snapshot: Option<&SnapshotFile>,
+    ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
         let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
-        let keys = change_of_keys(&tokens, &text, &policy)?;
-        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
-        let limiter = limiter.build_with_policy(policy).map_err(PolicyFault::Unenforceable)?;
-        keys.commit();
+        change_of_keys(&tokens, &text, &text.parse()?)?.commit();
+        let build = |settings: LimiterBuilder| {
+            settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
+        };
+        let limiter = match snapshot {
+            Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
+            None => build(settings)?,
+        };
         metrics.follow_policy(&limiter.policy());
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {

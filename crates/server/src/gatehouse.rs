@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,11 +14,14 @@ use crate::address::Address;
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
+use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
+use crate::telemetry::{self, Telemetry};
 use crate::{acceptor, reload, resp, stopping, tokens};
 
 /// What all connections share.
@@ -26,6 +30,9 @@ pub(crate) struct Gatehouse {
     pub(crate) resp: Arc<resp::Settings>,
     pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
+    pub(crate) body_room: BodyRoom,
+    /// `None` if nothing is traced.
+    pub(crate) telemetry: Option<Telemetry>,
     ids: AtomicU64,
 }
 
@@ -39,6 +46,8 @@ pub enum ServeError {
     Bind(BindError),
     /// The service manager passed sockets that are no doors.
     Passed(PassedError),
+    /// There is no place for the snapshot.
+    Snapshot(SnapshotPlaceError),
     /// Every door is off.
     NoDoors,
     /// The machine has no threads, or no signals, to give.
@@ -46,6 +55,21 @@ pub enum ServeError {
 }
 
 impl Gatehouse {
+    /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
+    #[cfg(test)]
+    pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
+        Arc::new(Gatehouse {
+            engine: Arc::new(engine),
+            resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
+            max_connections: 10,
+            idle_timeout: Duration::from_secs(1),
+            body_room: BodyRoom::new(bytes_max),
+            telemetry: None,
+            ids: AtomicU64::new(1),
+        })
+    }
+
     /// A number for a connection.
     pub(crate) fn next_id(&self) -> u64 {
         self.ids.fetch_add(1, Ordering::Relaxed)
@@ -67,7 +91,10 @@ pub fn serve(settings: &Settings) -> Result<(), ServeError> {
 
 async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
     let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
-    let engine = Arc::new(Engine::new(source, settings.max_keys).map_err(ServeError::Policy)?);
+    let snapshot =
+        settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
+    let engine = Engine::new(source, settings.max_keys, snapshot.as_ref()).map_err(ServeError::Policy)?;
+    let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
@@ -79,11 +106,14 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
+    let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
         resp: Arc::new(resp_settings),
         max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
+        body_room: BodyRoom::new(BODIES_BYTES_MAX),
+        telemetry,
         ids: AtomicU64::new(1),
     });
     let (stop_doors, doors_stop) = watch::channel(false);
@@ -100,7 +130,13 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             }
         }
     }
+    let saving = snapshot.map(|file| Saving::begin(&engine, file, settings.snapshot_every));
     manager.ready(&engine.summary());
+    // To the very end, which may take as long as the grace time.
+    let watchdog = tokio::spawn({
+        let manager = Arc::clone(&manager);
+        async move { manager.keep_watchdog().await }
+    });
     signals.stop().await;
     engine.note_stopping();
     let _ = stop_doors.send(true);
@@ -116,11 +152,32 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         let _ = stop_health.send(true);
         while health.join_next().await.is_some() {}
     };
-    tokio::select! {
-        () = drained => tracing::info!("stopped"),
-        () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
-        () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
+    let mut grace = pin!(tokio::time::sleep(settings.grace));
+    let is_clean = tokio::select! {
+        () = drained => {
+            tracing::info!("stopped");
+            true
+        }
+        () = grace.as_mut() => {
+            tracing::warn!("stopped; connections that were still open were cut off");
+            false
+        }
+        () = signals.stop() => {
+            tracing::warn!("stopped at once, as told twice");
+            false
+        }
+    };
+    if let Some(saving) = saving {
+        saving.end(settings.grace, &signals).await;
     }
+    if let Some(exporting) = exporting.filter(|_| is_clean) {
+        tokio::select! {
+            () = exporting.end() => {}
+            () = grace => tracing::warn!("spans that were not sent yet are lost"),
+            () = signals.stop() => {}
+        }
+    }
+    watchdog.abort();
     Ok(())
 }
 
@@ -155,6 +212,7 @@ impl fmt::Display for ServeError {
             ServeError::Policy(fault) => write!(f, "{fault}"),
             ServeError::Bind(error) => write!(f, "{error}"),
             ServeError::Passed(error) => write!(f, "{error}"),
+            ServeError::Snapshot(error) => write!(f, "{error}"),
             ServeError::NoDoors => f.write_str("every door is off; open one, as in --http 127.0.0.1:8080"),
             ServeError::Machine(error) => write!(f, "cannot start: {error}; free some resources"),
         }

@@ -1,6 +1,7 @@
 //! The HTTP doors: JSON and forward-auth, health, metrics. Bare hyper: a request is matched by its path and answered.
 //!
 //! ```text
+//!  connection ─► preface ─► http1 or http2
 //!  request ─► route ─► body ─► wire types ─► buckets or facts ─► engine ─► Told ─► response
 //! ```
 //! Promises a problem document (RFC 9457) that names the field for everything that is wrong with a request, and bounds on time,
@@ -9,16 +10,21 @@
 mod answer;
 mod batch;
 mod body;
+mod body_room;
 mod check;
+pub mod desk;
 mod explicit;
 mod facts;
 mod fields;
 mod forward_auth;
 mod header_fields;
 mod health;
+mod http1;
+mod http2;
 mod number;
 mod openapi;
 mod original;
+mod preface;
 mod problem;
 mod reserve;
 mod route;
@@ -26,25 +32,25 @@ mod settle;
 mod wire;
 mod wire_fault;
 
-use std::convert::Infallible;
+use std::io;
 use std::net::IpAddr;
-use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
+use self::preface::{Overheard, Spoken};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
+use crate::lingering;
 use crate::patient_stream::PatientStream;
+
+pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom};
 
 /// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
@@ -55,27 +61,51 @@ type Reply = Response<Full<Bytes>>;
 pub(crate) async fn serve(
     gatehouse: &Arc<Gatehouse>,
     door: Door,
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send,
     peer: Option<IpAddr>,
     mut stop: watch::Receiver<bool>,
 ) {
     // Only a whole head is progress: who sends one byte now and then is given up like who sends nothing.
     let heard = Arc::new(AtomicBool::new(false));
-    let stream = PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard));
-    let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
-        heard.store(true, Ordering::Relaxed);
-        Ok(match door {
-            Door::Http => route::answer(gatehouse, peer, request).await,
-            _ => route::answer_about_us(gatehouse, door, &request),
-        })
-    });
-    let mut builder = http1::Builder::new();
-    builder.header_read_timeout(None).max_header_size(HEAD_BYTES_MAX).writev(false);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    // How it ended is the client's affair.
-    tokio::select! {
-        _ = connection.as_mut() => return,
-        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+    let mut stream = Overheard::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
+    let spoken = tokio::select! {
+        spoken = stream.spoken() => spoken,
+        _ = stop.wait_for(|stop| *stop) => return,
+    };
+    match spoken {
+        Ok(Spoken::Http1) => http1::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop).await,
+        // It is larger, and fewer speak it.
+        Ok(Spoken::Http2) => {
+            Box::pin(http2::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop)).await;
+        }
+        Err(error) => {
+            if error.kind() == io::ErrorKind::TimedOut && !stream.first().is_empty() {
+                http1::say_too_slow(gatehouse, &mut stream).await;
+                lingering::close(&mut stream, &mut stop).await;
+            }
+        }
     }
-    let _ = connection.await;
 }
+
+/// The answer of a door.
+async fn answer_at(
+    gatehouse: &Arc<Gatehouse>,
+    door: Door,
+    peer: Option<IpAddr>,
+    request: Request<Incoming>,
+) -> Reply {
+    match door {
+        Door::Http => match &gatehouse.telemetry {
+            None => route::answer(gatehouse, peer, request).await,
+            // On the heap, so that connections are no larger for it where nothing is traced.
+            Some(telemetry) => {
+                let answer = |request| route::answer(gatehouse, peer, request);
+                Box::pin(telemetry.traced(request, answer)).await
+            }
+        },
+        _ => route::answer_about_us(gatehouse, door, &request),
+    }
+}
+
+#[cfg(test)]
+mod overload_tests;

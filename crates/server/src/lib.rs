@@ -16,6 +16,7 @@ mod settings;
 
 mod acceptor;
 mod http;
+mod lingering;
 mod listener;
 mod passed_sockets;
 mod patient_stream;
@@ -26,6 +27,7 @@ mod engine;
 mod metrics;
 mod policy_source;
 mod reload;
+mod snapshots;
 mod tokens;
 
 mod banner;
@@ -33,6 +35,10 @@ mod healthcheck;
 mod logs;
 mod service_manager;
 mod stopping;
+mod telemetry;
+
+#[doc(hidden)]
+pub use http::desk;
 
 pub use address::Address;
 pub use door::Door;
@@ -43,3 +49,4 @@ pub use logs::begin as begin_logs;
 pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
 pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Value, resolve};
+pub use snapshots::SnapshotPlaceError;

@@ -5,6 +5,7 @@
 
 mod checks;
 mod gauges;
+mod spans;
 mod tokens;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use tollgate::policy::Policy;
 use crate::door::Door;
 use crate::engine::Engine;
 pub(crate) use checks::{Became, Checks};
+pub(crate) use spans::{Lost, Spans};
 pub(crate) use tokens::{TokenCounts, TokenResult};
 
 /// Bounds of the durations, in seconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
@@ -38,6 +40,36 @@ pub(crate) struct Metrics {
     reloads: Family<Labels, Counter>,
     connections: Family<Labels, Counter>,
     shed: Family<Labels, Counter>,
+    requests_shed: Family<Labels, Counter>,
+    snapshots: Family<Labels, Counter>,
+    pub(crate) spans: Spans,
+}
+
+/// What became of a snapshot, as a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SnapshotEvent {
+    /// Written.
+    Saved,
+    /// Not written.
+    Failed,
+    /// Continued from.
+    Restored,
+    /// No use, and set aside.
+    Refused,
+}
+
+impl SnapshotEvent {
+    const ALL: [SnapshotEvent; 4] =
+        [SnapshotEvent::Saved, SnapshotEvent::Failed, SnapshotEvent::Restored, SnapshotEvent::Refused];
+
+    const fn name(self) -> &'static str {
+        match self {
+            SnapshotEvent::Saved => "saved",
+            SnapshotEvent::Failed => "failed",
+            SnapshotEvent::Restored => "restored",
+            SnapshotEvent::Refused => "refused",
+        }
+    }
 }
 
 impl Metrics {
@@ -65,15 +97,41 @@ impl Metrics {
             "Connections turned away because the door was full",
             shed.clone(),
         );
+        let snapshots = Family::<Labels, Counter>::default();
+        registry.register("snapshots", "Snapshots by what became of them", snapshots.clone());
+        for event in SnapshotEvent::ALL {
+            let _ = snapshots.get_or_create(&[("result", event.name())]);
+        }
+        let requests_shed = Family::<Labels, Counter>::default();
+        registry.register(
+            "requests_shed",
+            "Requests answered 503 because there was no room for their bodies or answers",
+            requests_shed.clone(),
+        );
+        let spans = Spans::registered(&mut registry);
         for result in ["ok", "refused"] {
             let _ = reloads.get_or_create(&[("result", result)]);
         }
         for door in Door::ALL {
             let _ = connections.get_or_create(&[("door", door.name())]);
             let _ = shed.get_or_create(&[("door", door.name())]);
+            if door.speaks_http() {
+                let _ = requests_shed.get_or_create(&[("door", door.name())]);
+            }
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        Metrics { registry, checks, tokens, durations, reloads, connections, shed }
+        Metrics {
+            registry,
+            checks,
+            tokens,
+            durations,
+            reloads,
+            connections,
+            shed,
+            requests_shed,
+            snapshots,
+            spans,
+        }
     }
 
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
@@ -92,12 +150,20 @@ impl Metrics {
         self.reloads.get_or_create(&[("result", if is_ok { "ok" } else { "refused" })]).inc();
     }
 
+    pub(crate) fn note_snapshot(&self, event: SnapshotEvent) {
+        self.snapshots.get_or_create(&[("result", event.name())]).inc();
+    }
+
     pub(crate) fn note_connection(&self, door: Door) {
         self.connections.get_or_create(&[("door", door.name())]).inc();
     }
 
     pub(crate) fn note_shed(&self, door: Door) {
         self.shed.get_or_create(&[("door", door.name())]).inc();
+    }
+
+    pub(crate) fn note_request_shed(&self, door: Door) {
+        self.requests_shed.get_or_create(&[("door", door.name())]).inc();
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the service manager is told, as `sd_notify(3)` has it: that we are ready, read the policy again, or stop.
+//! What the service manager is told, as `sd_notify(3)` has it: that we are ready, read the policy again, live, or stop.
 //!
 //! Promises never to wait for it, and to say nothing where there is none. Does not know why anything happens.
 
@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
 
 /// Who started us and wants to know how we are, if anybody does.
 #[derive(Debug)]
@@ -58,12 +59,39 @@ impl ServiceManager {
         self.tell("STOPPING=1\nSTATUS=finishing open requests");
     }
 
+    /// We are alive. Said from among the tasks that serve connections, so that it is not said when those stand still.
+    fn alive(&self) {
+        self.tell("WATCHDOG=1");
+    }
+
+    /// Says for ever that we are alive, as often as the manager wants to hear it; at once if it does not.
+    pub(crate) async fn keep_watchdog(&self) {
+        let Some(pause) = watchdog_pause(|name| std::env::var(name).ok(), std::process::id()) else { return };
+        loop {
+            self.alive();
+            tokio::time::sleep(pause).await;
+        }
+    }
+
     fn tell(&self, state: &str) {
         let Some((socket, address)) = &self.0 else { return };
         if let Err(error) = socket.send_to_addr(state.as_bytes(), address) {
             tracing::warn!(%error, state, "the service manager could not be told");
         }
     }
+}
+
+/// Half of the time after which the manager takes us for dead (`sd_watchdog_enabled(3)`), if it watches over us.
+fn watchdog_pause(variable: impl Fn(&str) -> Option<String>, process: u32) -> Option<Duration> {
+    let Ok(micros @ 1..) = variable("WATCHDOG_USEC")?.parse::<u64>() else {
+        tracing::warn!(
+            "WATCHDOG_USEC is no number of microseconds from 1; the service manager is not told that we live"
+        );
+        return None;
+    };
+    let is_for_us = variable("WATCHDOG_PID").is_none_or(|id| id.parse() == Ok(process));
+    // A manager that wants to hear it all the time hears it every millisecond.
+    is_for_us.then(|| Duration::from_micros(micros / 2).max(Duration::from_millis(1)))
 }
 
 #[cfg(target_os = "linux")]
@@ -89,6 +117,24 @@ mod tests {
         // Nobody listens there, and nothing happens.
         ServiceManager::at(OsStr::new("/nowhere/notify.sock")).unwrap().ready("");
         ServiceManager(None).stopping();
+    }
+
+    #[test]
+    fn the_watchdog_is_fed_at_half_its_time_if_it_watches_over_us() {
+        let pause = |usec: &str, pid: &str| {
+            let variable = |name: &str| {
+                let value = if name == "WATCHDOG_USEC" { usec } else { pid };
+                Some(value.to_owned()).filter(|value| !value.is_empty())
+            };
+            watchdog_pause(variable, 7)
+        };
+        assert_eq!(pause("30000000", ""), Some(Duration::from_secs(15)));
+        assert_eq!(pause("30000000", "7"), Some(Duration::from_secs(15)));
+        assert_eq!(pause("1", "7"), Some(Duration::from_millis(1)));
+        for (usec, pid) in [("", ""), ("", "7"), ("30000000", "8"), ("30000000", "x"), ("0", ""), ("-1", "")]
+        {
+            assert_eq!(pause(usec, pid), None, "{usec} {pid}");
+        }
     }
 
     #[cfg(target_os = "linux")]

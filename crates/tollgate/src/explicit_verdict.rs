@@ -17,7 +17,8 @@ pub struct ExplicitVerdict {
     /// How long until the tightest bucket is full, if nobody spends: exact to the nanosecond.
     pub time_to_full: Span,
     /// Which of the charges is the tightest, by its position: the one that holds least, of those that denied if any did; of
-    /// several that hold as much, the one that takes longest to fill. Its limit is what a client wants to be told.
+    /// several that hold as much, the one that takes longest to fill, and of several alike the first. Its limit is what a client
+    /// wants to be told.
     pub tightest: usize,
 }
 
@@ -51,8 +52,9 @@ impl ExplicitVerdict {
             std::cmp::Ordering::Less => other,
             std::cmp::Ordering::Greater => self,
             std::cmp::Ordering::Equal => {
-                let tightness =
-                    |told: &ExplicitVerdict| (told.remaining, std::cmp::Reverse(told.time_to_full));
+                let tightness = |told: &ExplicitVerdict| {
+                    (told.remaining, std::cmp::Reverse(told.time_to_full), told.tightest)
+                };
                 let tighter = if tightness(&other) < tightness(&self) { other } else { self };
                 ExplicitVerdict { verdict: both(self.verdict, other.verdict), ..tighter }
             }
@@ -126,6 +128,8 @@ mod tests {
             (deny(5, 3, 1), never, never),
             (admit(4, 2, 0), admit(3, 1, 1), admit(3, 1, 1)),
             (admit(3, 1, 0), admit(3, 2, 1), admit(3, 2, 1)),
+            // Alike: the first, whichever the table came upon first.
+            (admit(3, 1, 0), admit(3, 1, 1), admit(3, 1, 0)),
         ] {
             assert_eq!((one.and(other), other.and(one)), (stands, stands));
         }

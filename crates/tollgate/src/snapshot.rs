@@ -3,7 +3,11 @@
 //! Pure: bytes in, a [`Snapshot`] out, or a reason why not; no input makes it panic or take more memory than its length
 //! allows. It does not know files (see `snapshot_file.rs`) nor how to put the buckets back (see `revival.rs`).
 
+mod explicit;
+mod writer;
+
 use std::fmt;
+use std::io::{self, Write};
 
 use siphasher::sip::SipHasher13;
 use tollgate_core::{Mark, Moment, Ruler};
@@ -13,8 +17,13 @@ use crate::identity::{BucketId, Seed};
 use crate::memory::LimitId;
 use crate::memory::slot::Tag;
 
+pub(crate) use self::explicit::{SavedBucket, SavedCrowd, SavedExplicit};
+use self::writer::Writer;
+
 /// The first bytes of every snapshot; the digit is the version of the format.
-const MAGIC: &[u8; 16] = b"tollgate table 2";
+const MAGIC: &[u8; 16] = b"tollgate table 3";
+/// The same without buckets whose limits come with the call. Still read.
+const MAGIC_BEFORE: &[u8; 16] = b"tollgate table 2";
 
 /// Everything that a limiter must remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +39,8 @@ pub(crate) struct Snapshot {
     pub(crate) slots: Vec<SavedSlot>,
     pub(crate) crowded_windows: Vec<u32>,
     pub(crate) logs: Vec<SavedLog>,
+    /// The buckets whose limits come with the call, if there are any.
+    pub(crate) explicit: Option<SavedExplicit>,
 }
 
 /// One limit of one rule; the rule's own has the empty name.
@@ -83,9 +94,9 @@ impl fmt::Display for SnapshotFault {
 }
 
 impl Snapshot {
-    /// The bytes to keep.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = Writer(MAGIC.to_vec());
+    /// Writes the bytes to keep, piece by piece.
+    pub(crate) fn write_to(&self, sink: &mut dyn Write) -> io::Result<()> {
+        let mut out = Writer::begin(MAGIC, sink);
         let [k0, k1] = self.seed.0;
         out.words(&[k0, k1, self.keys_max, self.wall_nanos, self.taken_at.as_nanos(), self.windows]);
         out.count(self.tiers.len());
@@ -112,20 +123,23 @@ impl Snapshot {
                 out.words(&[at.as_nanos(), *micros]);
             }
         }
-        let sum = checksum(&out.0);
-        out.words(&[sum]);
-        out.0
+        out.explicit(self.explicit.as_ref());
+        out.end()
     }
 
-    /// Reads what [`Snapshot::encode`] wrote.
+    /// Reads what [`Snapshot::write_to`] wrote, now or in the version before.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
-        let content = bytes.strip_prefix(MAGIC).ok_or(SnapshotFault::NotASnapshot)?;
+        let (magic, content) = bytes.split_at_checked(MAGIC.len()).ok_or(SnapshotFault::NotASnapshot)?;
+        let has_explicit = magic == MAGIC;
+        if !has_explicit && magic != MAGIC_BEFORE {
+            return Err(SnapshotFault::NotASnapshot);
+        }
         let (content, sum) = content.split_last_chunk().ok_or(SnapshotFault::Damaged)?;
         if checksum(&bytes[..MAGIC.len() + content.len()]) != u64::from_le_bytes(*sum) {
             return Err(SnapshotFault::Damaged);
         }
         // From here on nothing was damaged by accident; but anyone can compute a checksum.
-        Reader(content).snapshot().ok_or(SnapshotFault::Inconsistent)
+        Reader(content).snapshot(has_explicit).ok_or(SnapshotFault::Inconsistent)
     }
 }
 
@@ -133,30 +147,13 @@ fn checksum(bytes: &[u8]) -> u64 {
     SipHasher13::new().hash(bytes)
 }
 
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn words(&mut self, words: &[u64]) {
-        self.0.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    }
-
-    fn count(&mut self, count: usize) {
-        self.words(&[count as u64]);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.count(text.len());
-        self.0.extend(text.as_bytes());
-    }
-}
-
 /// What is left to read. Each method takes its part off the front; `None` if it is not there.
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
-    fn snapshot(mut self) -> Option<Snapshot> {
+    fn snapshot(mut self, has_explicit: bool) -> Option<Snapshot> {
         let [seed0, seed1, keys_max, wall_nanos, taken_at, windows] = self.words()?;
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             seed: Seed([seed0, seed1]),
             keys_max,
             windows,
@@ -166,7 +163,13 @@ impl Reader<'_> {
             slots: self.list(Self::slot)?,
             crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
             logs: self.list(Self::log)?,
+            explicit: None,
         };
+        if has_explicit {
+            let mut none_or_one = self.list(Self::saved_explicit)?;
+            snapshot.explicit = none_or_one.pop();
+            none_or_one.is_empty().then_some(())?;
+        }
         self.0.is_empty().then_some(snapshot)
     }
 
@@ -225,7 +228,16 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_core::{Algorithm, Burst, Limit, Rate, Start};
+    use crate::memory::explicit::slot::Tag as ExplicitTag;
+    use tollgate_core::{Algorithm, Burst, Limit, Rate, StampedBalance, Start};
+
+    impl Snapshot {
+        fn encode(&self) -> Vec<u8> {
+            let mut bytes = Vec::new();
+            self.write_to(&mut bytes).unwrap();
+            bytes
+        }
+    }
 
     fn example() -> Snapshot {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
@@ -254,12 +266,68 @@ mod tests {
                 limit: LimitId::new(2).unwrap(),
                 charges: vec![(Moment::from_nanos(4), 5), (Moment::from_nanos(6), 7)],
             }],
+            explicit: Some(SavedExplicit {
+                keys_max: 50,
+                windows: 9,
+                buckets: vec![SavedBucket {
+                    index: 11,
+                    tag: ExplicitTag::of_hash(12),
+                    balance: StampedBalance { micros: -13, stamp: Moment::from_nanos(14) },
+                    full_at: Moment::from_nanos(15),
+                }],
+                crowds: vec![SavedCrowd {
+                    window: 1,
+                    full_at: Moment::from_nanos(16),
+                    evicted_at: Moment::from_nanos(17),
+                }],
+            }),
         }
     }
 
     #[test]
     fn what_was_written_is_read() {
-        assert_eq!(Snapshot::decode(&example().encode()), Ok(example()));
+        let without = Snapshot { explicit: None, ..example() };
+        for snapshot in [example(), without] {
+            assert_eq!(Snapshot::decode(&snapshot.encode()), Ok(snapshot));
+        }
+    }
+
+    #[test]
+    fn the_version_before_is_read() {
+        let snapshot = Snapshot { explicit: None, ..example() };
+        let bytes = snapshot.encode();
+        // All but the word that says that there is no explicit part, and the checksum.
+        let content = &bytes[MAGIC.len()..bytes.len() - 16];
+        let mut before = Vec::new();
+        Writer::begin(&[&MAGIC_BEFORE[..], content].concat(), &mut before).end().unwrap();
+        assert_eq!(Snapshot::decode(&before), Ok(snapshot));
+    }
+
+    #[test]
+    fn a_bucket_that_no_table_holds_is_refused() {
+        let changed = |change: &dyn Fn(&mut SavedBucket)| {
+            let mut snapshot = example();
+            snapshot.explicit.iter_mut().flat_map(|explicit| &mut explicit.buckets).for_each(change);
+            Snapshot::decode(&snapshot.encode())
+        };
+        assert!(changed(&|_| ()).is_ok());
+        for micros in [i64::MAX, i64::MIN, 1_000_000_000_000_000_001] {
+            let refused = changed(&|bucket| bucket.balance.micros = micros);
+            assert_eq!(refused, Err(SnapshotFault::Inconsistent), "{micros}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_of_many_pieces_is_whole_and_one_that_cannot_be_written_says_so() {
+        let slot = |index| SavedSlot { index, tag: Tag::from_word(index), mark: Mark::from_word(!index) };
+        let snapshot = Snapshot { slots: (0..10_000).map(slot).collect(), ..example() };
+        let bytes = snapshot.encode();
+        assert!(bytes.len() > 3 * writer::PIECE_BYTES);
+        assert_eq!(Snapshot::decode(&bytes), Ok(snapshot.clone()));
+        for room in [0, 1, writer::PIECE_BYTES, bytes.len() - 1] {
+            let mut small = vec![0; room];
+            assert!(snapshot.write_to(&mut small.as_mut_slice()).is_err(), "{room} bytes");
+        }
     }
 
     #[test]
@@ -277,10 +345,10 @@ mod tests {
 
     #[test]
     fn a_count_that_lies_takes_no_memory() {
-        let mut out = Writer(MAGIC.to_vec());
+        let mut bytes = Vec::new();
+        let mut out = Writer::begin(MAGIC, &mut bytes);
         out.words(&[1, 2, 3, 4, 5, 6, u64::MAX]);
-        let sum = checksum(&out.0);
-        out.words(&[sum]);
-        assert_eq!(Snapshot::decode(&out.0), Err(SnapshotFault::Inconsistent));
+        out.end().unwrap();
+        assert_eq!(Snapshot::decode(&bytes), Err(SnapshotFault::Inconsistent));
     }
 }

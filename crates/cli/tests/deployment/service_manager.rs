@@ -83,6 +83,46 @@ fn the_manager_is_told_of_being_ready_reloading_and_stopping() {
     assert!(manager.is_told_no_more());
 }
 
+/// A server that is watched over: it is taken for dead if it says nothing for so long.
+fn watched(manager: &Manager, time_us: u32, process: Option<&str>) -> Process {
+    let mut serve = tollgate("serve --http 127.0.0.1:0 --resp off --admin off --grace 1h");
+    serve.env("NOTIFY_SOCKET", &manager.path).env("WATCHDOG_USEC", time_us.to_string());
+    serve.envs(process.map(|id| ("WATCHDOG_PID", id)));
+    Process::serving(serve)
+}
+
+#[test]
+fn a_watchdog_is_fed_in_time_while_it_serves_and_while_it_stops() {
+    let scratch = Scratch::new();
+    let manager = Manager::new(&scratch);
+    let server = watched(&manager, 400_000, None);
+    assert!(manager.told().starts_with("READY=1\n"));
+    for _ in 0..5 {
+        assert_eq!(manager.told(), "WATCHDOG=1");
+    }
+    // Somebody is in the middle of a request, for as long as the grace time.
+    let mut open = TcpStream::connect(server.door("http")).unwrap();
+    open.write_all(b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n{").unwrap();
+    assert_eq!(check_over(TcpStream::connect(server.door("http")).unwrap()), "HTTP/1.1 200 OK");
+    server.signal("TERM");
+    while !manager.told().starts_with("STOPPING=1") {}
+    assert_eq!(manager.told(), "WATCHDOG=1", "it still lives");
+    open.write_all(b"}").unwrap();
+    assert!(server.ended().0.success());
+}
+
+#[test]
+fn a_watchdog_of_another_process_is_not_fed() {
+    let scratch = Scratch::new();
+    let manager = Manager::new(&scratch);
+    let server = watched(&manager, 2_000, Some("1"));
+    assert!(manager.told().starts_with("READY=1\n"));
+    assert_eq!(check_over(TcpStream::connect(server.door("http")).unwrap()), "HTTP/1.1 200 OK");
+    server.signal("TERM");
+    assert!(manager.told().starts_with("STOPPING=1"));
+    assert!(server.ended().0.success());
+}
+
 #[test]
 fn a_manager_that_is_not_there_does_not_keep_the_server_from_serving() {
     for socket in ["/nowhere/notify.sock", "no path at all"] {

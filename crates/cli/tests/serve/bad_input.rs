@@ -112,22 +112,58 @@ fn what_is_too_large_is_413_and_ends_the_connection() {
 #[test]
 fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
     let server = Server::new(&[]);
-    for bytes in
-        [&b"\r\n\r\n"[..], b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
-    {
-        let mut http = server.http();
-        http.send(bytes);
-        http.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
-        assert!(http.maybe_answer().is_none_or(|answer| answer.status >= 400), "{bytes:?}");
+    for bytes in [
+        &b"GET\r\n\r\n"[..],
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        b"POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nno preface",
+    ] {
+        // Once with more to come, once without.
+        for is_over in [false, true] {
+            let mut http = server.http();
+            http.send(bytes);
+            if is_over {
+                http.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+            }
+            assert_eq!(http.answer().status, 400, "{:?}", String::from_utf8_lossy(bytes));
+            assert!(http.is_closed());
+        }
     }
-    let mut http = server.http();
-    http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(300_000)));
-    // What was not read when the connection ended may take the answer with it.
-    assert!(http.maybe_answer().is_none_or(|answer| answer.status == 431));
-    let mut http = server.http();
-    http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(200)));
-    assert_eq!(http.answer().status, 431);
+    let mut nothing = server.http();
+    nothing.send("\r\n\r\n");
+    nothing.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(nothing.maybe_answer().is_none(), "nothing was asked");
     assert_eq!(server.http().get("/livez").status, 200);
+}
+
+#[test]
+fn a_head_that_is_too_large_is_431_though_not_all_of_it_was_read() {
+    let server = Server::new(&[]);
+    for _ in 0..20 {
+        let mut http = server.http();
+        http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(300_000)));
+        assert_eq!(http.answer().status, 431);
+        let mut http = server.http();
+        http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(200)));
+        assert_eq!(http.answer().status, 431);
+    }
+    assert_eq!(server.http().get("/livez").status, 200);
+}
+
+#[test]
+fn whoever_sends_a_body_that_is_refused_hears_so_though_not_all_of_it_was_read() {
+    let server = Server::new(&[]);
+    for _ in 0..20 {
+        let mut http = server.http();
+        http.send("POST /v1/check HTTP/1.1\r\nhost: a\r\ncontent-length: 500000\r\n\r\n");
+        http.send("a".repeat(500_000));
+        assert_eq!(http.answer().fault().0, 413);
+        let mut http = server.http();
+        http.send("POST /nowhere HTTP/1.1\r\nhost: a\r\ncontent-length: 500000\r\n\r\n");
+        http.send("a".repeat(500_000));
+        assert_eq!(http.answer().fault().0, 404);
+    }
 }
 
 #[test]

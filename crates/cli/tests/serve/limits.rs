@@ -45,8 +45,35 @@ fn a_head_that_never_ends_is_given_up() {
     let server = Server::new(&["--idle-timeout", "1500ms"]);
     let mut http = server.http();
     http.send("GET /livez HTTP/1.1\r\nhost: ");
-    let answer = http.maybe_answer();
-    assert!(answer.is_none_or(|answer| answer.status == 408));
+    let answer = http.answer();
+    assert_eq!((answer.fault().0, answer.header("connection")), (408, Some("close")));
+    assert!(http.is_closed());
+    for begun in ["P", "PRI * HTTP/2.0\r\n\r\nSM"] {
+        let mut http = server.http();
+        http.send(begun);
+        assert_eq!(http.answer().fault().0, 408, "{begun}");
+    }
+    let mut http = server.http();
+    http.send("GET /livez HTTP/1.1\r\nhost: a\r\n\r\nGET /livez HT");
+    assert_eq!((http.answer().status, http.answer().fault().0), (200, 408), "the second of two");
+}
+
+#[test]
+fn who_is_turned_away_hears_why_though_it_had_asked_already() {
+    let server = Server::new(&["--max-connections", "1"]);
+    let mut held = server.http();
+    assert_eq!(held.get("/livez").status, 200);
+    for _ in 0..50 {
+        let mut shed = server.http();
+        // The server may be done with it meanwhile.
+        let _ = shed.stream.get_mut().write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+        // The answer is on its way, and not read yet.
+        shed.stream.get_ref().peek(&mut [0]).unwrap();
+        let _ = shed.stream.get_mut().write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n");
+        assert_eq!(shed.answer().fault().0, 503);
+    }
+    let page = server.admin("/metrics").body;
+    assert!(page.contains("tollgate_connections_shed_total{door=\"http\"} 50"), "{page}");
 }
 
 #[test]

@@ -32,7 +32,8 @@ pub(crate) fn tollgate(arguments: &[&str]) -> Command {
         Command::new(binary)
     };
     for (variable, _) in std::env::vars_os() {
-        if variable.to_string_lossy().starts_with("TOLLGATE_") {
+        let name = variable.to_string_lossy();
+        if name.starts_with("TOLLGATE_") || name.starts_with("OTEL_") {
             command.env_remove(variable);
         }
     }

@@ -9,6 +9,8 @@ use super::{Reply, answer};
 
 /// Longest value of a request that is shown in an answer, in characters.
 const SHOWN_CHARS_MAX: usize = 64;
+/// The type of every 503 (H5).
+const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
 
 /// A request that is answered by an error.
 #[derive(Debug)]
@@ -71,6 +73,12 @@ impl Problem {
         Problem { header, ..Problem::new(StatusCode::REQUEST_TIMEOUT, detail) }
     }
 
+    /// 408: the head did not come in time.
+    pub(super) fn head_too_slow(limit: Duration) -> Problem {
+        let detail = format!("the head took longer than {} ms; send it at once", limit.as_millis());
+        Problem::new(StatusCode::REQUEST_TIMEOUT, detail)
+    }
+
     /// 413: the body is longer than it may be.
     pub(super) fn too_large(bytes_max: usize) -> Problem {
         let detail = format!("the body is longer than {bytes_max} bytes; send less at a time");
@@ -84,10 +92,20 @@ impl Problem {
         Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail.into()) }
     }
 
+    /// 503: there is no room for the body, of which there is so much for all clients together.
+    pub(super) fn no_room() -> Problem {
+        Problem::unavailable(
+            "too many bodies are being received at this moment; send it again, or send less at a time",
+        )
+    }
+
     /// The document.
     pub(super) fn json(&self) -> String {
         let document = Document {
-            r#type: "about:blank",
+            r#type: match self.status {
+                StatusCode::SERVICE_UNAVAILABLE => REDUCED_CAPACITY,
+                _ => "about:blank",
+            },
             title: self.status.canonical_reason().unwrap_or_default(),
             status: self.status.as_u16(),
             detail: &self.detail,
@@ -104,6 +122,17 @@ impl Problem {
             reply.headers_mut().insert(name, HeaderValue::from_static(value));
         }
         reply
+    }
+
+    /// As the last answer of a connection of HTTP/1.1, where no request is there to be answered.
+    pub(super) fn raw(&self) -> String {
+        let json = self.json();
+        let title = self.status.canonical_reason().unwrap_or_default();
+        format!(
+            "HTTP/1.1 {} {title}\r\ncontent-type: application/problem+json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{json}",
+            self.status.as_u16(),
+            json.len()
+        )
     }
 
     /// The same in a list: `place` is where it was found, as in `buckets[3]`.

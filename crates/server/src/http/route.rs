@@ -3,7 +3,6 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::uri::PathAndQuery;
 use http::{Method, Request};
 use hyper::body::Incoming;
@@ -17,7 +16,7 @@ use crate::gatehouse::Gatehouse;
 use crate::metrics;
 
 /// What may be asked about a request.
-type Question = fn(&Engine, &[u8]) -> Result<answer::Told, Problem>;
+pub(super) type Question = fn(&Engine, &[u8]) -> Result<answer::Told, Problem>;
 
 /// Answers a request to the HTTP door.
 pub(super) async fn answer(
@@ -26,21 +25,12 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Reply {
     let path = request.uri().path();
-    let (question, most): (Question, usize) = match path {
-        "/v1/check" => (check::check, BODY_BYTES_MAX),
-        "/v1/check/batch" => (batch::check, BATCH_BYTES_MAX),
-        "/v1/peek" => (check::peek, BODY_BYTES_MAX),
-        "/v1/refund" => (settle::refund, BODY_BYTES_MAX),
-        "/v1/reserve" => (reserve::reserve, BODY_BYTES_MAX),
-        "/v1/commit" => (settle::commit, BODY_BYTES_MAX),
-        "/v1/cancel" => (settle::cancel, BODY_BYTES_MAX),
-        _ => {
-            let target = request.uri().path_and_query().map_or(path, PathAndQuery::as_str);
-            if let Some(rest) = target.strip_prefix("/v1/forward-auth/") {
-                return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
-            }
-            return answer_about_us(gatehouse, Door::Http, &request);
+    let Some((question, most)) = question_at(path) else {
+        let target = request.uri().path_and_query().map_or(path, PathAndQuery::as_str);
+        if let Some(rest) = target.strip_prefix("/v1/forward-auth/") {
+            return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
         }
+        return answer_about_us(gatehouse, Door::Http, &request);
     };
     if request.method() != Method::POST {
         return Problem::method("POST").reply();
@@ -49,12 +39,26 @@ pub(super) async fn answer(
         Ok(always_200) => always_200,
         Err(problem) => return problem.reply(),
     };
-    let read = body::read(request.into_body(), most, gatehouse.idle_timeout).await;
-    let told = read.and_then(|body: Bytes| question(&gatehouse.engine, &body));
+    let read = body::read(request.into_body(), most, gatehouse).await;
+    let told = read.and_then(|body| question(&gatehouse.engine, &body.bytes));
     match told {
         Ok(told) => told.reply(always_200),
         Err(problem) => problem.reply(),
     }
+}
+
+/// What is asked at a path, and the longest body of it, in bytes.
+pub(super) fn question_at(path: &str) -> Option<(Question, usize)> {
+    Some(match path {
+        "/v1/check" => (check::check, BODY_BYTES_MAX),
+        "/v1/check/batch" => (batch::check, BATCH_BYTES_MAX),
+        "/v1/peek" => (check::peek, BODY_BYTES_MAX),
+        "/v1/refund" => (settle::refund, BODY_BYTES_MAX),
+        "/v1/reserve" => (reserve::reserve, BODY_BYTES_MAX),
+        "/v1/commit" => (settle::commit, BODY_BYTES_MAX),
+        "/v1/cancel" => (settle::cancel, BODY_BYTES_MAX),
+        _ => return None,
+    })
 }
 
 /// Answers what every HTTP door answers: health, and by the door metrics or the API's description.

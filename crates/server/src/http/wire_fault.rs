@@ -62,11 +62,22 @@ fn explain(body: &[u8], error: &serde_json::Error) -> Problem {
     if let Some(problem) = misfit(&value, "") {
         return problem;
     }
-    // `unknown field `x`, expected one of …`, and what else names its field.
     let said = error.to_string();
-    let field = said.split('`').nth(1).unwrap_or_default().to_owned();
-    let said = said.split(" at line ").next().unwrap_or_default().to_owned();
+    let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
+    let (field, said) = named(said);
     if field.is_empty() { Problem::bad(said) } else { Problem::field(field, said) }
+}
+
+/// The field that an error is about, and the error: with the name cut off if it is long, since it is the client's.
+fn named(said: &str) -> (String, String) {
+    let unknown = said.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once("`, expected "));
+    if let Some((name, expected)) = unknown {
+        let name = if name.is_empty() { "\"\"".to_owned() } else { shown(name) };
+        let said = format!("unknown field `{name}`, expected {expected}");
+        return (name, said);
+    }
+    // `missing field `x``, `duplicate field `x``, and what we say ourselves.
+    (said.split('`').nth(1).unwrap_or_default().to_owned(), said.to_owned())
 }
 
 /// The first field that holds something else than it should.
@@ -129,5 +140,30 @@ fn found(value: &Value) -> String {
         Value::String(text) => format!("the text '{}'", shown(text)),
         Value::Array(_) => "a list".to_owned(),
         Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::RawCheck;
+    use super::read;
+
+    #[test]
+    fn an_unknown_field_is_named_whatever_its_name_is() {
+        let long = "x".repeat(60_000);
+        for (name, field) in [
+            ("brust", "brust"),
+            ("", "\\\"\\\""),
+            ("a`b", "a`b"),
+            ("a`, expected b", "a`, expected b"),
+            ("a at line 7", "a at line 7"),
+            (&long, &*format!("{}…", "x".repeat(64))),
+        ] {
+            let body = format!("{{\"{name}\": 1}}");
+            let json = read::<RawCheck<'_>>(body.as_bytes()).unwrap_err().json();
+            assert!(json.ends_with(&format!("\"field\":\"{field}\"}}")), "{json}");
+            assert!(json.contains(&format!("unknown field `{field}`, expected one of `key`, ")), "{json}");
+            assert!(json.len() < 1_000, "{}", json.len());
+        }
     }
 }

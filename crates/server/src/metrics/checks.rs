@@ -12,6 +12,7 @@ use tollgate::policy::{Policy, Rule};
 use tollgate::{Decision, Refused, Verdict};
 
 use crate::door::Door;
+use crate::telemetry::noted;
 
 /// The rule of checks whose limits came with the call. A rule of a policy that is called so shares its line.
 const EXPLICIT: &str = "(explicit)";
@@ -68,6 +69,11 @@ impl Became {
             Became::Refused => "refuse",
         }
     }
+
+    /// For the request's span, if it has one.
+    fn note(self, rule: &str, checks: u64) {
+        noted::note(rule, self.name(), self == Became::Admitted, checks);
+    }
 }
 
 impl Checks {
@@ -101,7 +107,10 @@ impl Checks {
     pub(crate) fn note_decision(&self, decision: &Decision) {
         let of_rules = self.of_rules.load();
         let mut is_counted = false;
-        let mut count = |rule: &str, became| {
+        let mut count = |rule: &str, became: Became| {
+            if !is_counted {
+                became.note(rule, 1);
+            }
             is_counted = true;
             if let Some(of_rule) = of_rules.get(rule) {
                 of_rule.of(became).inc();
@@ -123,6 +132,7 @@ impl Checks {
         }
         if !is_counted {
             let became = if decision.is_admitted() { Became::Admitted } else { Became::Refused };
+            became.note(NO_RULE, 1);
             self.no_rule.of(became).inc();
         }
     }
@@ -131,6 +141,7 @@ impl Checks {
     pub(crate) fn note_explicit(&self, door: Door, became: Became, checks: u64) {
         if checks > 0 {
             let counts = if door == Door::Resp { &self.explicit_over_resp } else { &self.explicit_over_http };
+            became.note(EXPLICIT, checks);
             counts.of(became).inc_by(checks);
         }
     }

@@ -1,0 +1,81 @@
+//! A connection of HTTP/1.1, on hyper.
+//!
+//! Whoever is told that something is wrong with the connection itself hears it: the last answer is not lost by closing.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+
+use super::body::is_timeout;
+use super::problem::Problem;
+use super::{HEAD_BYTES_MAX, Reply, answer_at};
+use crate::door::Door;
+use crate::gatehouse::Gatehouse;
+use crate::lingering;
+
+/// Serves one connection until it ends, or until it is told to stop and has answered what it was asked.
+pub(super) async fn serve<S>(
+    gatehouse: &Arc<Gatehouse>,
+    door: Door,
+    stream: &mut S,
+    peer: Option<IpAddr>,
+    heard: &AtomicBool,
+    stop: &mut watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
+        heard.store(true, Ordering::Relaxed);
+        Ok(answer_at(gatehouse, door, peer, request).await)
+    });
+    let mut builder = http1::Builder::new();
+    builder
+        .header_read_timeout(None)
+        .max_header_size(HEAD_BYTES_MAX)
+        .max_buf_size(HEAD_BYTES_MAX)
+        .writev(false);
+    let mut connection = builder.serve_connection(TokioIo::new(&mut *stream), service);
+    let ended = tokio::select! {
+        ended = &mut connection => Some(ended),
+        _ = stop.wait_for(|stop| *stop) => None,
+    };
+    let ended = if let Some(ended) = ended {
+        ended
+    } else {
+        Pin::new(&mut connection).graceful_shutdown();
+        // Whoever asks nothing at this moment is told nothing.
+        tokio::select! {
+            biased;
+            _ = &mut connection => return,
+            () = ready(()) => {}
+        }
+        (&mut connection).await
+    };
+    if let Err(error) = ended
+        && is_timeout(&error)
+    {
+        if connection.into_parts().read_buf.is_empty() {
+            return;
+        }
+        say_too_slow(gatehouse, stream).await;
+    }
+    lingering::close(stream, stop).await;
+}
+
+/// Tells whoever has begun a request and does not finish it.
+pub(super) async fn say_too_slow(gatehouse: &Gatehouse, stream: &mut (impl AsyncWrite + Unpin)) {
+    let answer = Problem::head_too_slow(gatehouse.idle_timeout).raw();
+    // Who does not take it either is closed all the same.
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
