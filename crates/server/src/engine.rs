@@ -68,7 +68,7 @@ impl Engine {
     ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
         let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
-        let keys = change_of_keys(&tokens, &text, &text.parse()?)?;
+        change_of_keys(&tokens, &text, &text.parse()?)?.commit();
         let build = |settings: LimiterBuilder| {
             settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
         };
@@ -76,7 +76,6 @@ impl Engine {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
             None => build(settings)?,
         };
-        keys.commit();
         metrics.follow_policy(&limiter.policy());
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {
