@@ -92,7 +92,7 @@ fn resp(pipeline: u32, against: &'static str, options: &Options) -> Result<Outco
         Subject { name: "tollgate", address: tollgate.resp, dialect: Dialect::Throttle },
         Subject { name: "redis_ping", address: redis.resp, dialect: Dialect::Ping },
         Subject { name: "redis_lua", address: lua.resp, dialect: lua.load_script()? },
-        Subject { name: "throttlecrab", address: crab.resp, dialect: Dialect::Throttle },
+        Subject { name: "throttlecrab", address: crab.resp, dialect: Dialect::CrabThrottle },
     ];
     closed_loops(&subjects, pipeline, against, options)
 }

@@ -17,6 +17,8 @@ pub(crate) enum Dialect {
     Ping,
     /// `CL.THROTTLE`, as redis-cell has it.
     Throttle,
+    /// throttlecrab's own `THROTTLE`, whose burst is the whole one and whose 1 means admitted.
+    CrabThrottle,
     /// The token bucket that people write in Lua, loaded under this name.
     Script { sha: String },
     /// `POST /v1/check` with an explicit bucket.
@@ -56,6 +58,10 @@ impl Dialect {
                 "*5\r\n$11\r\nCL.THROTTLE\r\n$12\r\n{key}\r\n$1\r\n{}\r\n$1\r\n1\r\n$3\r\n{PERIOD_S}\r\n",
                 BURST - 1
             ),
+            Dialect::CrabThrottle => write!(
+                out,
+                "*5\r\n$8\r\nTHROTTLE\r\n$12\r\n{key}\r\n$1\r\n{BURST}\r\n$1\r\n1\r\n$3\r\n{PERIOD_S}\r\n"
+            ),
             Dialect::Script { sha } => write!(
                 out,
                 "*5\r\n$7\r\nEVALSHA\r\n$40\r\n{sha}\r\n$1\r\n1\r\n$12\r\n{key}\r\n$1\r\n{BURST}\r\n"
@@ -69,9 +75,8 @@ impl Dialect {
                 http(out, "/v1/check", &format!(r#"{{"method":"GET","path":"/","ip":"10.{a}.{b}.{c}"}}"#))
             }
             Dialect::HttpThrottle => {
-                let burst = BURST - 1;
                 let body = format!(
-                    r#"{{"key":"{key}","max_burst":{burst},"count_per_period":1,"period":{PERIOD_S},"quantity":1}}"#
+                    r#"{{"key":"{key}","max_burst":{BURST},"count_per_period":1,"period":{PERIOD_S},"quantity":1}}"#
                 );
                 http(out, "/throttle", &body)
             }
@@ -82,7 +87,8 @@ impl Dialect {
     /// The length of the first whole reply, and what it says; `None` if it is not all there.
     pub(crate) fn read(&self, bytes: &[u8]) -> Option<(usize, Reply)> {
         match self {
-            Dialect::Ping | Dialect::Throttle | Dialect::Script { .. } => read_resp(bytes),
+            Dialect::Ping | Dialect::Throttle | Dialect::Script { .. } => read_resp(bytes, b'1'),
+            Dialect::CrabThrottle => read_resp(bytes, b'0'),
             Dialect::HttpCheck | Dialect::HttpFacts => read_http(bytes, |status, _| match status {
                 200 => Reply::Admitted,
                 429 => Reply::Denied,
@@ -108,8 +114,8 @@ fn http(out: &mut Vec<u8>, path: &str, body: &str) -> std::io::Result<()> {
     )
 }
 
-/// One line, or an array of integers, of which the first is 1 if it is denied.
-fn read_resp(bytes: &[u8]) -> Option<(usize, Reply)> {
+/// One line, or an array of integers, the first of which begins with `denied` if it is so.
+fn read_resp(bytes: &[u8], denied: u8) -> Option<(usize, Reply)> {
     let first = line_end(bytes, 0)?;
     match bytes.first()? {
         b'*' => {
@@ -117,7 +123,7 @@ fn read_resp(bytes: &[u8]) -> Option<(usize, Reply)> {
             let (mut end, mut reply) = (first, Reply::Error);
             for index in 0..count {
                 if index == 0 {
-                    reply = if bytes.get(end + 1) == Some(&b'1') { Reply::Denied } else { Reply::Admitted };
+                    reply = if bytes.get(end + 1) == Some(&denied) { Reply::Denied } else { Reply::Admitted };
                 }
                 end = line_end(bytes, end)?;
             }
@@ -161,6 +167,8 @@ mod tests {
             (&Dialect::Ping, b"-ERR no\r\n", Reply::Error),
             (&Dialect::Throttle, b"*5\r\n:0\r\n:2\r\n:1\r\n:-1\r\n:600\r\n", Reply::Admitted),
             (&Dialect::Throttle, b"*5\r\n:1\r\n:2\r\n:0\r\n:600\r\n:900\r\n", Reply::Denied),
+            (&Dialect::CrabThrottle, b"*5\r\n:1\r\n:2\r\n:1\r\n:600\r\n:0\r\n", Reply::Admitted),
+            (&Dialect::CrabThrottle, b"*5\r\n:0\r\n:2\r\n:0\r\n:1199\r\n:599\r\n", Reply::Denied),
             (&script, b"*2\r\n:1\r\n:0\r\n", Reply::Denied),
             (&Dialect::HttpCheck, http, Reply::Denied),
             (&Dialect::HttpThrottle, crab, Reply::Denied),
@@ -178,7 +186,7 @@ mod tests {
 
     #[test]
     fn requests_of_one_dialect_have_one_length() {
-        for dialect in [Dialect::Throttle, Dialect::HttpCheck, Dialect::HttpThrottle] {
+        for dialect in [Dialect::Throttle, Dialect::CrabThrottle, Dialect::HttpCheck, Dialect::HttpThrottle] {
             let length = |number| {
                 let mut out = Vec::new();
                 dialect.write_key(number, &mut out);

@@ -37,5 +37,7 @@ mod server;
 mod settle;
 #[path = "serve/shutdown.rs"]
 mod shutdown;
+#[path = "serve/snapshots.rs"]
+mod snapshots;
 #[path = "serve/start.rs"]
 mod start;

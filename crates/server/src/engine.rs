@@ -9,6 +9,7 @@ use tollgate::{Limiter, LimiterBuilder, PolicyLimiter};
 
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
+use crate::snapshots::SnapshotFile;
 
 /// The limiter behind the doors.
 pub(crate) struct Engine {
@@ -42,22 +43,32 @@ pub(crate) enum Reload {
 }
 
 impl Engine {
-    /// An engine with the policy of `source` in force.
-    pub(crate) fn new(source: PolicySource, keys_max: usize) -> Result<Engine, PolicyFault> {
+    /// An engine with the policy of `source` in force, which continues from `snapshot` if there is one.
+    pub(crate) fn new(
+        source: PolicySource,
+        keys_max: usize,
+        snapshot: Option<&SnapshotFile>,
+    ) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
-        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
-        Engine::of(source, text, limiter)
+        let settings = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        Engine::of(source, text, settings, snapshot)
     }
 
     /// An engine with this policy in force; it is `source` that is read again.
     pub(crate) fn of(
         source: PolicySource,
         text: PolicyText,
-        limiter: LimiterBuilder,
+        settings: LimiterBuilder,
+        snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
-        let policy = text.parse()?;
-        let limiter = limiter.build_with_policy(policy).map_err(PolicyFault::Unenforceable)?;
         let metrics = Metrics::new();
+        let build = |settings: LimiterBuilder| {
+            settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
+        };
+        let limiter = match snapshot {
+            Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
+            None => build(settings)?,
+        };
         metrics.follow_policy(&limiter.policy());
         warn_of_tokens(&limiter);
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };

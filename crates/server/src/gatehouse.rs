@@ -19,6 +19,7 @@ use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
+use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
 use crate::{acceptor, reload, resp, stopping};
 
 /// What all connections share.
@@ -41,6 +42,8 @@ pub enum ServeError {
     Bind(BindError),
     /// The service manager passed sockets that are no doors.
     Passed(PassedError),
+    /// There is no place for the snapshot.
+    Snapshot(SnapshotPlaceError),
     /// Every door is off.
     NoDoors,
     /// The machine has no threads, or no signals, to give.
@@ -51,7 +54,7 @@ impl Gatehouse {
     /// One for tests, with the embedded policy, patience of a second and this much room for bodies.
     #[cfg(test)]
     pub(crate) fn with_room(bytes_max: usize) -> Arc<Gatehouse> {
-        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
         Arc::new(Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::new(resp::Settings { limits: resp::Limits::default(), password: None }),
@@ -83,7 +86,10 @@ pub fn serve(settings: &Settings) -> Result<(), ServeError> {
 
 async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
     let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
-    let engine = Arc::new(Engine::new(source, settings.max_keys).map_err(ServeError::Policy)?);
+    let snapshot =
+        settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
+    let engine = Engine::new(source, settings.max_keys, snapshot.as_ref()).map_err(ServeError::Policy)?;
+    let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
@@ -115,6 +121,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             }
         }
     }
+    let saving = snapshot.map(|file| Saving::begin(&engine, file, settings.snapshot_every));
     manager.ready(&engine.summary());
     // To the very end, which may take as long as the grace time.
     let watchdog = tokio::spawn({
@@ -140,6 +147,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         () = drained => tracing::info!("stopped"),
         () = tokio::time::sleep(settings.grace) => tracing::warn!("stopped; connections that were still open were cut off"),
         () = signals.stop() => tracing::warn!("stopped at once, as told twice"),
+    }
+    if let Some(saving) = saving {
+        saving.end(settings.grace, &signals).await;
     }
     watchdog.abort();
     Ok(())
@@ -176,6 +186,7 @@ impl fmt::Display for ServeError {
             ServeError::Policy(fault) => write!(f, "{fault}"),
             ServeError::Bind(error) => write!(f, "{error}"),
             ServeError::Passed(error) => write!(f, "{error}"),
+            ServeError::Snapshot(error) => write!(f, "{error}"),
             ServeError::NoDoors => f.write_str("every door is off; open one, as in --http 127.0.0.1:8080"),
             ServeError::Machine(error) => write!(f, "cannot start: {error}; free some resources"),
         }

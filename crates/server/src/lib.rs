@@ -27,6 +27,7 @@ mod engine;
 mod metrics;
 mod policy_source;
 mod reload;
+mod snapshots;
 
 mod banner;
 mod healthcheck;
@@ -46,3 +47,4 @@ pub use logs::begin as begin_logs;
 pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
 pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Value, resolve};
+pub use snapshots::SnapshotPlaceError;

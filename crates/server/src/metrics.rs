@@ -36,6 +36,34 @@ pub(crate) struct Metrics {
     connections: Family<Labels, Counter>,
     shed: Family<Labels, Counter>,
     requests_shed: Family<Labels, Counter>,
+    snapshots: Family<Labels, Counter>,
+}
+
+/// What became of a snapshot, as a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SnapshotEvent {
+    /// Written.
+    Saved,
+    /// Not written.
+    Failed,
+    /// Continued from.
+    Restored,
+    /// No use, and set aside.
+    Refused,
+}
+
+impl SnapshotEvent {
+    const ALL: [SnapshotEvent; 4] =
+        [SnapshotEvent::Saved, SnapshotEvent::Failed, SnapshotEvent::Restored, SnapshotEvent::Refused];
+
+    const fn name(self) -> &'static str {
+        match self {
+            SnapshotEvent::Saved => "saved",
+            SnapshotEvent::Failed => "failed",
+            SnapshotEvent::Restored => "restored",
+            SnapshotEvent::Refused => "refused",
+        }
+    }
 }
 
 impl Metrics {
@@ -68,6 +96,11 @@ impl Metrics {
             "Requests answered 503 because there was no room for their bodies or answers",
             requests_shed.clone(),
         );
+        let snapshots = Family::<Labels, Counter>::default();
+        registry.register("snapshots", "Snapshots by what became of them", snapshots.clone());
+        for event in SnapshotEvent::ALL {
+            let _ = snapshots.get_or_create(&[("result", event.name())]);
+        }
         for result in ["ok", "refused"] {
             let _ = reloads.get_or_create(&[("result", result)]);
         }
@@ -79,7 +112,7 @@ impl Metrics {
             }
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
-        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed }
+        Metrics { registry, checks, durations, reloads, connections, shed, requests_shed, snapshots }
     }
 
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
@@ -96,6 +129,10 @@ impl Metrics {
 
     pub(crate) fn note_reload(&self, is_ok: bool) {
         self.reloads.get_or_create(&[("result", if is_ok { "ok" } else { "refused" })]).inc();
+    }
+
+    pub(crate) fn note_snapshot(&self, event: SnapshotEvent) {
+        self.snapshots.get_or_create(&[("result", event.name())]).inc();
     }
 
     pub(crate) fn note_connection(&self, door: Door) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
-use tollgate::{Explicit, ExplicitCharge, ExplicitVerdict};
+use tollgate::{ExplicitCharge, ExplicitVerdict};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -35,7 +35,7 @@ pub(crate) async fn serve(
 ) {
     let mut stream = PatientStream::new(stream, IDLE_MAX, gatehouse.idle_timeout);
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
-    let mut store = Store::new(&gatehouse.engine);
+    let mut store = Store(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
     let mut deadline = None;
     loop {
@@ -95,21 +95,14 @@ thread_local! {
 }
 
 /// The buckets whose limits come with the call, as a session asks them.
-struct Store<'e> {
-    engine: &'e Engine,
-    explicit: Explicit<'e>,
-}
-
-impl<'e> Store<'e> {
-    fn new(engine: &'e Engine) -> Store<'e> {
-        let explicit = engine.limiter.limiter().explicit();
-        Store { engine, explicit }
-    }
-}
+///
+/// Asks for them with every batch: the first who does makes their table, and a connection alone needs none.
+struct Store<'e>(&'e Engine);
 
 impl Throttle for Store<'_> {
     fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
-        let limiter = self.engine.limiter.limiter();
+        let limiter = self.0.limiter.limiter();
+        let explicit = limiter.explicit();
         let begun = limiter.now();
         let answer =
             |told: &ExplicitVerdict| Answer { is_admitted: told.is_admitted(), remaining: told.remaining };
@@ -118,21 +111,21 @@ impl Throttle for Store<'_> {
             for ask in asks {
                 let told = if ask.is_peek {
                     peeks += 1;
-                    self.explicit.peek(ask.key, &ask.limit, ask.cost)
+                    explicit.peek(ask.key, &ask.limit, ask.cost)
                 } else {
-                    self.explicit.check(ask.key, &ask.limit, ask.cost)
+                    explicit.check(ask.key, &ask.limit, ask.cost)
                 };
                 answers.push(answer(&told));
             }
         } else {
             BATCH.with_borrow_mut(|(charges, verdicts)| {
                 charges.clear();
-                charges.extend(asks.iter().map(|ask| self.explicit.charge(ask.key, &ask.limit, ask.cost)));
-                self.explicit.check_each(charges, verdicts);
+                charges.extend(asks.iter().map(|ask| explicit.charge(ask.key, &ask.limit, ask.cost)));
+                explicit.check_each(charges, verdicts);
                 answers.extend(verdicts.iter().map(answer));
             });
         }
-        let metrics = &self.engine.metrics;
+        let metrics = &self.0.metrics;
         metrics.note_duration(Door::Resp, begun, limiter.now());
         let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
         let admitted = (asks.len() as u64).saturating_sub(denied + peeks);

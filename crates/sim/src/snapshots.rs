@@ -12,8 +12,6 @@ use tollgate::{BuildError, Burst, Clock, Cost, Crowding, Limit, Limiter, Limiter
 
 /// The table that an input may be a snapshot of.
 pub const KEYS_MAX: usize = 40;
-/// What a snapshot begins with.
-pub const HEADER: &[u8; 16] = b"tollgate table 2";
 /// The limit that is declared when an input is restored.
 const BURST: u64 = 50;
 const START: Moment = Moment::from_nanos(7_000_000_000);
@@ -27,7 +25,7 @@ pub enum Restored {
     Works,
 }
 
-/// Restores `bytes` from a file, in a crowding rule of the first byte's choosing.
+/// Restores `bytes` from a file, in a crowding rule and a version of the first byte's choosing.
 ///
 /// # Panics
 /// If that panics, or gives a limiter that does not limit; that is what it is for. Also if the temporary file cannot be
@@ -35,7 +33,7 @@ pub enum Restored {
 pub fn run(bytes: &[u8]) -> Restored {
     let (choice, content) = bytes.split_first().unwrap_or((&0, &[]));
     let file = TemporaryFile::new();
-    file.write(&snapshot_of(content));
+    file.write(&snapshot_of(version(bytes), content));
     let settings = settings(*choice).restore(&file.0);
     let limiter = match settings.clone().build(limit()) {
         Ok(limiter) => limiter,
@@ -57,9 +55,14 @@ pub fn run(bytes: &[u8]) -> Restored {
     Restored::Works
 }
 
-/// A snapshot with this content: with the header and a checksum.
-fn snapshot_of(content: &[u8]) -> Vec<u8> {
-    let mut bytes = [HEADER, content].concat();
+/// The version of the format that the first byte chooses: 2, without buckets whose limits come with the call, or 3, with them.
+pub fn version(bytes: &[u8]) -> u8 {
+    2 + (bytes.first().unwrap_or(&0) >> 7)
+}
+
+/// A snapshot with this content: with a header and a checksum.
+fn snapshot_of(version: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = [format!("tollgate table {version}").as_bytes(), content].concat();
     let sum = SipHasher13::new().hash(&bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
@@ -67,7 +70,8 @@ fn snapshot_of(content: &[u8]) -> Vec<u8> {
 
 fn settings(choice: u8) -> LimiterBuilder {
     let crowding = [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(choice % 3)];
-    Limiter::builder().keys_max(KEYS_MAX).crowding(crowding).clock(Clock::manual(START))
+    let settings = Limiter::builder().keys_max(KEYS_MAX).explicit_keys_max(KEYS_MAX);
+    settings.crowding(crowding).clock(Clock::manual(START))
 }
 
 fn limit() -> Limit {
@@ -83,6 +87,13 @@ fn limits(limiter: &Limiter) {
         let admitted = (0..=BURST).filter(|_| limiter.check_n(client, Cost::ONE).is_admitted()).count();
         assert!(admitted as u64 <= BURST, "client {client} was admitted {admitted}");
     }
+    let explicit = limiter.explicit();
+    for client in 0..2 * KEYS_MAX as u64 {
+        let ask = || explicit.check(client, &limit(), Cost::ONE).is_admitted();
+        let admitted = (0..=BURST).filter(|_| ask()).count();
+        assert!(admitted as u64 <= BURST, "client {client} with a limit of its own was admitted {admitted}");
+    }
+    let _ = explicit.check_all(&[1, 2].map(|client| explicit.charge(client, &limit(), Cost::ONE)));
     let rule = limiter.default_rule();
     let others = ["", "a", "logins"].map(|name| limiter.rule(name, limit()));
     for rule in others.iter().flatten().chain(rule.tier("pro", limit()).iter()) {

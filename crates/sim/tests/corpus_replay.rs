@@ -39,11 +39,14 @@ fn every_input_of_the_bad_input_corpus_is_refused_or_limits() {
 
 #[test]
 fn every_input_of_the_snapshot_corpus_is_refused_or_limits() {
-    let restored = replay("snapshot", snapshots::run);
-    let works = restored.iter().filter(|restored| **restored == Restored::Works).count();
-    // Were the format to change, every input would be refused at the door.
-    assert!(works > 3, "only {works} of {} are snapshots", restored.len());
-    assert!(works < restored.len());
+    let restored = replay("snapshot", |bytes| (snapshots::version(bytes), snapshots::run(bytes)));
+    for version in [2, 3] {
+        let of_it = restored.iter().filter(|(found, _)| *found == version);
+        let works = of_it.clone().filter(|(_, restored)| *restored == Restored::Works).count();
+        let all = of_it.count();
+        // Were the format to change, every input would be refused at the door.
+        assert!(works > 3 && works < all, "{works} of {all} are snapshots of version {version}");
+    }
 }
 
 #[test]

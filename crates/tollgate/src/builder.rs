@@ -1,5 +1,6 @@
 //! How a limiter is made.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -9,8 +10,10 @@ use tollgate_core::{Algorithm, Tokens};
 use crate::Limiter;
 use crate::clock::Clock;
 use crate::expiring::Expiring;
+use crate::explicit;
 use crate::identity::{Seed, random_word};
-use crate::memory::explicit::lazy::LazyStore;
+use crate::memory::explicit::store::ExplicitStore;
+use crate::memory::explicit::table::Table as ExplicitTable;
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
@@ -18,6 +21,7 @@ use crate::memory::{Crowding, LimitId};
 use crate::once::{IDEMPOTENCY_KEYS_DEFAULT, Remembered};
 use crate::reservation::RESERVATIONS_DEFAULT;
 use crate::reservation_id::ReservationIds;
+use crate::revival::Passage;
 use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
@@ -118,7 +122,9 @@ impl LimiterBuilder {
 
     /// Continues from a file that [`Limiter::save`] wrote, as if there had been no restart; from full buckets if there is no
     /// such file. Rules that are declared again find their buckets by name. Keep the crowding rule: what a crowded table
-    /// remembers under one means nothing to another.
+    /// remembers under one means nothing to another. Times move to the new clock's time line, so that buckets whose limits come with the
+    /// call differ by at most a micro-token each from what they would have been; a manual clock should start late enough that what
+    /// was charged before the restart is after its origin.
     pub fn restore(mut self, path: impl AsRef<Path>) -> Self {
         self.snapshot = Some(path.as_ref().to_owned());
         self
@@ -148,26 +154,35 @@ impl LimiterBuilder {
             Some(path) => snapshot_file::read(path)?.map(|snapshot| (path.clone(), snapshot)),
             None => None,
         };
-        let no_memory = |_| BuildError::NoMemory { keys: self.keys_max };
-        let table = Table::try_for_keys(self.keys_max).map_err(no_memory)?;
-        let no_memory = |_| BuildError::NoMemoryForExplicit { keys: self.explicit_keys_max };
-        let explicit = LazyStore::try_for_keys(self.explicit_keys_max).map_err(no_memory)?;
+        let tables = self.tables()?;
         match snapshot {
-            Some((path, snapshot)) => self.revive(&path, &snapshot, (table, explicit), limit),
-            None => Ok(self.assemble((table, explicit), limit)),
+            Some((path, snapshot)) => self.revive(&path, &snapshot, tables, limit),
+            None => Ok(self.assemble(tables, limit)),
         }
     }
 
-    /// A limiter with the default settings.
+    /// A limiter with the default settings. Aborts if there is no memory for its tables, as allocations do.
     pub(crate) fn build_default(limit: Algorithm) -> Limiter {
-        let tables = (Table::for_keys(KEYS_DEFAULT), LazyStore::for_keys(EXPLICIT_KEYS_DEFAULT));
-        LimiterBuilder::default().assemble(tables, limit)
+        let builder = LimiterBuilder::default();
+        let Ok(tables) = builder.tables() else { handle_alloc_error(Layout::new::<Shared>()) };
+        builder.assemble(tables, limit)
+    }
+
+    /// Room for the keys, none of which is touched yet.
+    fn tables(&self) -> Result<Tables, BuildError> {
+        let (keys, explicit_keys) = (self.keys_max, self.explicit_keys_max);
+        Ok(Tables {
+            ruled: Table::try_for_keys(keys).map_err(|_| BuildError::NoMemory { keys })?,
+            explicit: ExplicitTable::try_for_keys(explicit_keys)
+                .map_err(|_| BuildError::NoMemoryForExplicit { keys: explicit_keys })?,
+        })
     }
 
     /// A limiter with full buckets. The settings are known to be sound.
-    fn assemble(self, (table, explicit): (Table, LazyStore), limit: Algorithm) -> Limiter {
-        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
-        let shared = self.shared((store, explicit), Seed::random(), Book::fresh());
+    fn assemble(self, tables: Tables, limit: Algorithm) -> Limiter {
+        let seed = Seed::random();
+        let stores = self.stores(tables, seed);
+        let shared = self.shared(stores, seed, Book::fresh());
         shared.install(LimitId::FIRST, LimitId::FIRST, limit);
         Limiter { default: Rule::handle(shared, DEFAULT_RULE, Breadth::Client, LimitId::FIRST) }
     }
@@ -177,32 +192,54 @@ impl LimiterBuilder {
         mut self,
         path: &Path,
         snapshot: &Snapshot,
-        (table, explicit): (Table, LazyStore),
+        tables: Tables,
         limit: Algorithm,
     ) -> Result<Limiter, BuildError> {
         let refuse = |problem| BuildError::Snapshot(SnapshotError::new(path, problem));
-        if snapshot.keys_max != self.keys_max as u64 {
-            return Err(refuse(SnapshotProblem::KeysMax { saved: snapshot.keys_max, asked: self.keys_max }));
+        let saved_explicit = snapshot.explicit.as_ref().map(|explicit| explicit.keys_max);
+        for (field, saved, asked) in [
+            ("keys_max", Some(snapshot.keys_max), self.keys_max),
+            ("explicit_keys_max", saved_explicit, self.explicit_keys_max),
+        ] {
+            if let Some(saved) = saved.filter(|saved| *saved != asked as u64) {
+                return Err(refuse(SnapshotProblem::KeysMax { field, saved, asked }));
+            }
         }
-        let store = Store::new(table, self.crowding, Meters::new(), self.log_entries_max);
+        let (store, explicit) = self.stores(tables, snapshot.seed);
         let clock = self.clock.get_or_insert_with(Clock::system);
-        let book = snapshot.revive(&store, clock);
-        let Some((book, id)) = book.and_then(|book| book.default_limit().map(|id| (book, id))) else {
-            return Err(refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent)));
-        };
+        let passage = Passage::to(clock, snapshot);
+        let contradiction = || refuse(SnapshotProblem::Fault(SnapshotFault::Inconsistent));
+        let book = snapshot.revive(&store, clock, &passage).ok_or_else(contradiction)?;
+        let id = book.default_limit().ok_or_else(contradiction)?;
+        if let Some(saved) = &snapshot.explicit {
+            explicit.revive(saved, &passage).ok_or_else(contradiction)?;
+        }
         let shared = self.shared((store, explicit), snapshot.seed, book);
         let default = Rule::handle(shared, DEFAULT_RULE, Breadth::Client, id);
         default.set_limit(limit).map_err(BuildError::DefaultRule)?;
         Ok(Limiter { default })
     }
 
-    fn shared(self, (store, explicit): (Store<Meters>, LazyStore), seed: Seed, book: Book) -> Arc<Shared> {
+    /// The buckets of rules and those whose limits come with the call, all full.
+    fn stores(&self, tables: Tables, seed: Seed) -> (Store<Meters>, ExplicitStore) {
+        let store = Store::new(tables.ruled, self.crowding, Meters::new(), self.log_entries_max);
+        let namespace = seed.namespace(explicit::NAMESPACE);
+        (store, ExplicitStore::new(tables.explicit, namespace, self.crowding))
+    }
+
+    fn shared(
+        self,
+        (store, explicit): (Store<Meters>, ExplicitStore),
+        seed: Seed,
+        book: Book,
+    ) -> Arc<Shared> {
         Arc::new(Shared {
             store,
             explicit,
             clock: self.clock.unwrap_or_else(Clock::system),
             seed,
             keys_max: self.keys_max,
+            explicit_keys_max: self.explicit_keys_max,
             serial: random_word(),
             book: Mutex::new(book),
             debt_max: self.debt_max,
@@ -212,6 +249,12 @@ impl LimiterBuilder {
             waiting: Queues::new(),
         })
     }
+}
+
+/// Room for the buckets of rules, and for those whose limits come with the call.
+struct Tables {
+    ruled: Table,
+    explicit: ExplicitTable,
 }
 
 /// Why a limiter cannot be made. Each message names the field, the value and the cure.

@@ -15,7 +15,7 @@ use crate::{CheckError, ExplicitVerdict, Key, Limiter};
 /// Checks that are fetched together before the first of them is decided.
 const BATCH: usize = 16;
 /// The namespace of explicit keys. No rule has an empty name.
-const NAMESPACE: &str = "";
+pub(crate) const NAMESPACE: &str = "";
 
 /// A bucket that is to be full is so under any limit.
 const ANY_LIMIT: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1)) {
@@ -24,7 +24,7 @@ const ANY_LIMIT: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1))
 };
 
 /// The explicit buckets of a limiter: whoever checks brings the limit along. They have nothing to do with those of rules, and a
-/// table of their own, which is made when this handle is first asked for ([`crate::LimiterBuilder::explicit_keys_max`]).
+/// table of their own ([`crate::LimiterBuilder::explicit_keys_max`]).
 ///
 /// The rate of a call applies to all the time since the last charge of its key, and its burst bounds what that gives. So a key
 /// that is checked with another limit keeps its balance: a smaller burst clamps it, a higher rate never denies what the lower
@@ -72,12 +72,11 @@ impl ExplicitCharge {
 }
 
 impl Limiter {
-    /// Checks whose limits come with the call. The first time, this fills the memory of a table: 45.5 bytes for each of
-    /// [`crate::LimiterBuilder::explicit_keys_max`].
+    /// Checks whose limits come with the call. Their table takes 45.5 bytes for each key that was ever used at a time, up to
+    /// [`crate::LimiterBuilder::explicit_keys_max`] keys.
     pub fn explicit(&self) -> Explicit<'_> {
         let shared = &self.default.shared;
-        let namespace = || shared.seed.namespace(NAMESPACE);
-        Explicit { shared, store: shared.explicit.get_or_make(namespace, shared.store.crowding) }
+        Explicit { shared, store: &shared.explicit }
     }
 }
 
@@ -273,6 +272,6 @@ impl Explicit<'_> {
 
 impl fmt::Debug for Explicit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Explicit").field("keys_max", &self.shared.explicit.keys_max).finish_non_exhaustive()
+        f.debug_struct("Explicit").field("keys_max", &self.shared.explicit_keys_max).finish_non_exhaustive()
     }
 }

@@ -59,8 +59,7 @@ impl Explicit<'_> {
 impl ExplicitReceipt {
     /// Corrects its bucket to the true cost of its charges.
     pub(crate) fn correct(&self, shared: &Shared, actual: Cost) -> Settled {
-        // Without the store nothing was charged.
-        let Some(store) = shared.explicit.get() else { return Settled::NOTHING };
+        let store = &shared.explicit;
         let (ask, clock) = (&self.wanted.ask, &shared.clock);
         let when = When::Read(clock.now(), clock);
         if actual <= ask.cost {

@@ -247,7 +247,7 @@ pub use rule::{Breadth, Charge, Rule};
 pub use settle_error::{ReserveError, SettleError};
 pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};
 pub use snapshot::SnapshotFault;
-pub use snapshot_file::SnapshotError;
+pub use snapshot_file::{SnapshotError, sweep_unfinished_saves};
 pub use stats::{ExplicitStats, Stats};
 pub use tollgate_core::{
     Algorithm, BucketSet, Burst, CHARGES_MAX, COUNTER_TOKENS_MAX, Concurrency, Cost, DEBT_MAX, FixedWindow,

@@ -161,8 +161,8 @@ impl Limiter {
 
     /// Writes all balances to a file that only its owner can read, for [`LimiterBuilder::restore`] after a restart. Stop
     /// checking first: what is charged while it is written may be missing. Not kept are places at work, whose holders end with
-    /// the program; open reservations, which stand at their estimate; idempotency keys; and buckets whose limits come with the
-    /// call, which are full after it.
+    /// the program; open reservations, which stand at their estimate for good; and idempotency keys, so that a retry across the
+    /// restart is charged again.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         snapshot_file::write(path.as_ref(), &self.shared().snapshot())
     }

@@ -16,6 +16,7 @@ pub(crate) mod meters;
 pub(crate) mod receipt;
 pub(crate) mod refusal;
 pub(crate) mod resets;
+pub(crate) mod room;
 mod settle;
 pub(crate) mod slot;
 pub(crate) mod store;

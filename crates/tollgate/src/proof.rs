@@ -63,7 +63,8 @@ impl World {
     /// The same with so many places in the bucket `p`.
     pub fn with_places(windows: usize, crowding: Crowding, places: u32) -> World {
         crate::sync::under_loom::begin();
-        let store = Store::new(Table::for_keys(windows * 2), crowding, Limits::new(places), 8);
+        let store =
+            Store::new(Table::try_for_keys(windows * 2).expect("memory"), crowding, Limits::new(places), 8);
         World { store, ledger: Expiring::new(8) }
     }
 

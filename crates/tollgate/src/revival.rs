@@ -39,18 +39,54 @@ impl Shared {
             slots: self.store.saved_slots(taken_at).collect(),
             crowded_windows: self.store.gates.crowded().collect(),
             logs: self.store.logs.saved(taken_at),
+            explicit: self.explicit.saved(self.explicit_keys_max, taken_at),
         }
     }
 }
 
+/// From the time line of the clock that a snapshot was taken by to that of another. The time between them is the wall clock's,
+/// never less than nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passage {
+    /// What the old clock would say now.
+    until: Moment,
+    /// What the new one says.
+    now: Moment,
+}
+
+impl Passage {
+    /// From the clock of `snapshot` to this one.
+    pub(crate) fn to(clock: &Clock, snapshot: &Snapshot) -> Passage {
+        let away = Span::from_nanos(wall_nanos().saturating_sub(snapshot.wall_nanos));
+        Passage { until: snapshot.taken_at + away, now: clock.now() }
+    }
+
+    /// Now, by the new clock.
+    pub(crate) const fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// A moment of the old clock by the new one; the end of time is the same for both.
+    pub(crate) fn of(&self, moment: Moment) -> Moment {
+        if moment == Moment::from_nanos(u64::MAX) {
+            return moment;
+        }
+        self.of_past(moment) + moment.since(self.until)
+    }
+
+    /// The same, but no later than now. What the new clock's origin is too late for has happened there.
+    pub(crate) fn of_past(&self, moment: Moment) -> Moment {
+        self.now - self.until.since(moment)
+    }
+}
+
 impl Snapshot {
-    /// Puts the meters and buckets into a new store, as of `now` by its clock. The rules, as a book.
-    pub(crate) fn revive(&self, store: &Store<Meters>, clock: &Clock) -> Option<Book> {
-        let now = clock.now();
+    /// Puts the meters and buckets into a new store, as of now by its clock. The rules, as a book.
+    pub(crate) fn revive(&self, store: &Store<Meters>, clock: &Clock, passage: &Passage) -> Option<Book> {
+        let now = passage.now;
         if self.windows != u64::from(store.table.windows()) {
             return None;
         }
-        let away = Span::from_nanos(wall_nanos().saturating_sub(self.wall_nanos));
         let (mut book, mut known) = (Book::default(), vec![false; LimitId::COUNT_MAX + 1]);
         for tier in &self.tiers {
             let is_taken = std::mem::replace(&mut known[usize::from(tier.limit.get())], true);
@@ -58,7 +94,7 @@ impl Snapshot {
         }
         for tier in &self.tiers {
             let rule = book.rules.get(&tier.rule)?.own_tier()?;
-            let ruler = tier.ruler.transplant(self.taken_at + away, now, clock.wall_origin());
+            let ruler = tier.ruler.transplant(passage.until, now, clock.wall_origin());
             store.meters.cell(tier.limit).install(tier.limit, rule, ruler, tier.overflow);
         }
         let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
@@ -71,10 +107,9 @@ impl Snapshot {
         for log in &self.logs {
             let limit =
                 store.meters.ruler(log.limit).log().filter(|_| known[usize::from(log.limit.get())])?;
-            let passed = |at: Moment| (self.taken_at + away).since(at);
             store.logs.with(log.id, log.limit, &limit, now, |kept| {
                 for (at, micros) in &log.charges {
-                    kept.charge(*micros, now - passed(*at));
+                    kept.charge(*micros, passage.of_past(*at));
                 }
                 // What was a window ago by now no longer counts.
                 kept.forget(&limit, now);

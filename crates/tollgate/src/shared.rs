@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::expiring::Expiring;
 use crate::identity::{Seed, random_word};
 use crate::memory::LimitId;
-use crate::memory::explicit::lazy::LazyStore;
+use crate::memory::explicit::store::ExplicitStore;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::store::Store;
 use crate::once::Remembered;
@@ -32,10 +32,11 @@ pub const LIMITS_MAX: usize = LimitId::COUNT_MAX;
 pub(crate) struct Shared {
     pub(crate) store: Store<Meters>,
     /// The buckets whose limits come with the call.
-    pub(crate) explicit: LazyStore,
+    pub(crate) explicit: ExplicitStore,
     pub(crate) clock: Clock,
     pub(crate) seed: Seed,
     pub(crate) keys_max: usize,
+    pub(crate) explicit_keys_max: usize,
     /// Tells this limiter's charges from another's.
     pub(crate) serial: u64,
     pub(crate) book: Mutex<Book>,

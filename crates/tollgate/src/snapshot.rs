@@ -3,6 +3,8 @@
 //! Pure: bytes in, a [`Snapshot`] out, or a reason why not; no input makes it panic or take more memory than its length
 //! allows. It does not know files (see `snapshot_file.rs`) nor how to put the buckets back (see `revival.rs`).
 
+mod explicit;
+
 use std::fmt;
 
 use siphasher::sip::SipHasher13;
@@ -13,8 +15,12 @@ use crate::identity::{BucketId, Seed};
 use crate::memory::LimitId;
 use crate::memory::slot::Tag;
 
+pub(crate) use self::explicit::{SavedBucket, SavedCrowd, SavedExplicit};
+
 /// The first bytes of every snapshot; the digit is the version of the format.
-const MAGIC: &[u8; 16] = b"tollgate table 2";
+const MAGIC: &[u8; 16] = b"tollgate table 3";
+/// The same without buckets whose limits come with the call. Still read.
+const MAGIC_BEFORE: &[u8; 16] = b"tollgate table 2";
 
 /// Everything that a limiter must remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +36,8 @@ pub(crate) struct Snapshot {
     pub(crate) slots: Vec<SavedSlot>,
     pub(crate) crowded_windows: Vec<u32>,
     pub(crate) logs: Vec<SavedLog>,
+    /// The buckets whose limits come with the call, if there are any.
+    pub(crate) explicit: Option<SavedExplicit>,
 }
 
 /// One limit of one rule; the rule's own has the empty name.
@@ -112,20 +120,25 @@ impl Snapshot {
                 out.words(&[at.as_nanos(), *micros]);
             }
         }
+        out.explicit(self.explicit.as_ref());
         let sum = checksum(&out.0);
         out.words(&[sum]);
         out.0
     }
 
-    /// Reads what [`Snapshot::encode`] wrote.
+    /// Reads what [`Snapshot::encode`] wrote, now or in the version before.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
-        let content = bytes.strip_prefix(MAGIC).ok_or(SnapshotFault::NotASnapshot)?;
+        let (magic, content) = bytes.split_at_checked(MAGIC.len()).ok_or(SnapshotFault::NotASnapshot)?;
+        let has_explicit = magic == MAGIC;
+        if !has_explicit && magic != MAGIC_BEFORE {
+            return Err(SnapshotFault::NotASnapshot);
+        }
         let (content, sum) = content.split_last_chunk().ok_or(SnapshotFault::Damaged)?;
         if checksum(&bytes[..MAGIC.len() + content.len()]) != u64::from_le_bytes(*sum) {
             return Err(SnapshotFault::Damaged);
         }
         // From here on nothing was damaged by accident; but anyone can compute a checksum.
-        Reader(content).snapshot().ok_or(SnapshotFault::Inconsistent)
+        Reader(content).snapshot(has_explicit).ok_or(SnapshotFault::Inconsistent)
     }
 }
 
@@ -154,9 +167,9 @@ impl Writer {
 struct Reader<'b>(&'b [u8]);
 
 impl Reader<'_> {
-    fn snapshot(mut self) -> Option<Snapshot> {
+    fn snapshot(mut self, has_explicit: bool) -> Option<Snapshot> {
         let [seed0, seed1, keys_max, wall_nanos, taken_at, windows] = self.words()?;
-        let snapshot = Snapshot {
+        let mut snapshot = Snapshot {
             seed: Seed([seed0, seed1]),
             keys_max,
             windows,
@@ -166,7 +179,13 @@ impl Reader<'_> {
             slots: self.list(Self::slot)?,
             crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
             logs: self.list(Self::log)?,
+            explicit: None,
         };
+        if has_explicit {
+            let mut none_or_one = self.list(Self::saved_explicit)?;
+            snapshot.explicit = none_or_one.pop();
+            none_or_one.is_empty().then_some(())?;
+        }
         self.0.is_empty().then_some(snapshot)
     }
 
@@ -225,7 +244,8 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tollgate_core::{Algorithm, Burst, Limit, Rate, Start};
+    use crate::memory::explicit::slot::Tag as ExplicitTag;
+    use tollgate_core::{Algorithm, Burst, Limit, Rate, StampedBalance, Start};
 
     fn example() -> Snapshot {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
@@ -254,12 +274,56 @@ mod tests {
                 limit: LimitId::new(2).unwrap(),
                 charges: vec![(Moment::from_nanos(4), 5), (Moment::from_nanos(6), 7)],
             }],
+            explicit: Some(SavedExplicit {
+                keys_max: 50,
+                windows: 9,
+                buckets: vec![SavedBucket {
+                    index: 11,
+                    tag: ExplicitTag::of_hash(12),
+                    balance: StampedBalance { micros: -13, stamp: Moment::from_nanos(14) },
+                    full_at: Moment::from_nanos(15),
+                }],
+                crowds: vec![SavedCrowd {
+                    window: 1,
+                    full_at: Moment::from_nanos(16),
+                    evicted_at: Moment::from_nanos(17),
+                }],
+            }),
         }
     }
 
     #[test]
     fn what_was_written_is_read() {
-        assert_eq!(Snapshot::decode(&example().encode()), Ok(example()));
+        let without = Snapshot { explicit: None, ..example() };
+        for snapshot in [example(), without] {
+            assert_eq!(Snapshot::decode(&snapshot.encode()), Ok(snapshot));
+        }
+    }
+
+    #[test]
+    fn the_version_before_is_read() {
+        let snapshot = Snapshot { explicit: None, ..example() };
+        let bytes = snapshot.encode();
+        // All but the word that says that there is no explicit part, and the checksum.
+        let content = &bytes[MAGIC.len()..bytes.len() - 16];
+        let mut out = Writer([&MAGIC_BEFORE[..], content].concat());
+        let sum = checksum(&out.0);
+        out.words(&[sum]);
+        assert_eq!(Snapshot::decode(&out.0), Ok(snapshot));
+    }
+
+    #[test]
+    fn a_bucket_that_no_table_holds_is_refused() {
+        let changed = |change: &dyn Fn(&mut SavedBucket)| {
+            let mut snapshot = example();
+            snapshot.explicit.iter_mut().flat_map(|explicit| &mut explicit.buckets).for_each(change);
+            Snapshot::decode(&snapshot.encode())
+        };
+        assert!(changed(&|_| ()).is_ok());
+        for micros in [i64::MAX, i64::MIN, 1_000_000_000_000_000_001] {
+            let refused = changed(&|bucket| bucket.balance.micros = micros);
+            assert_eq!(refused, Err(SnapshotFault::Inconsistent), "{micros}");
+        }
     }
 
     #[test]

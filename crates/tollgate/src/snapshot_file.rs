@@ -1,5 +1,6 @@
 //! Snapshots in files: written whole or not at all, readable by their owner alone.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -26,6 +27,29 @@ pub(crate) fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotErro
         let _ = fs::remove_file(&beside);
     }
     moved.map_err(fault)
+}
+
+/// Removes what saves to `path` have left beside it when their program was killed. Only where nobody is saving there: for a program
+/// at its start. How many that were.
+pub fn sweep_unfinished_saves(path: impl AsRef<Path>) -> io::Result<usize> {
+    let path = path.as_ref();
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let is_unfinished = |name: &OsStr| {
+        let rest =
+            path.file_name().and_then(|file| name.as_encoded_bytes().strip_prefix(file.as_encoded_bytes()));
+        rest.is_some_and(|rest| {
+            rest.len() == 17 && rest[0] == b'.' && rest[1..].iter().all(u8::is_ascii_hexdigit)
+        })
+    };
+    let mut removed = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if is_unfinished(&entry.file_name()) && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
 }
 
 /// Reads a snapshot; `None` if there is no such file, as on a first start.
@@ -62,7 +86,7 @@ pub struct SnapshotError {
 pub(crate) enum SnapshotProblem {
     Io(String),
     Fault(SnapshotFault),
-    KeysMax { saved: u64, asked: usize },
+    KeysMax { field: &'static str, saved: u64, asked: usize },
 }
 
 impl SnapshotError {
@@ -81,9 +105,9 @@ impl fmt::Display for SnapshotError {
             SnapshotProblem::Fault(fault) => {
                 write!(f, "snapshot `{path}` {fault}; delete it to start with full buckets")
             }
-            SnapshotProblem::KeysMax { saved, asked } => write!(
+            SnapshotProblem::KeysMax { field, saved, asked } => write!(
                 f,
-                "snapshot `{path}` is of a table with `keys_max` {saved}, and this one has {asked}; set `keys_max` to {saved}, \
+                "snapshot `{path}` is of a table with `{field}` {saved}, and this one has {asked}; set `{field}` to {saved}, \
                  or delete the file to start with full buckets"
             ),
         }

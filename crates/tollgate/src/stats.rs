@@ -1,7 +1,7 @@
 //! What the table has been through.
 
 use crate::memory::counters::Event;
-use crate::memory::explicit::lazy::LazyStore;
+use crate::memory::explicit::store::ExplicitStore;
 use crate::shared::Shared;
 
 /// Counts since the limiter was made. Each is exact; together they are not one instant.
@@ -40,7 +40,7 @@ pub struct Stats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ExplicitStats {
-    /// How many keys the table is for, once it is made.
+    /// How many keys the table is for.
     pub keys_max: usize,
     /// Slots that hold a bucket, full ones that nobody has reclaimed yet included.
     pub slots_taken: u64,
@@ -53,10 +53,10 @@ pub struct ExplicitStats {
 }
 
 impl ExplicitStats {
-    fn of(lazy: &LazyStore) -> ExplicitStats {
-        let sum = |event| lazy.get().map_or(0, |store| store.counters.sum(event));
+    fn of(store: &ExplicitStore, keys_max: usize) -> ExplicitStats {
+        let sum = |event| store.counters.sum(event);
         ExplicitStats {
-            keys_max: lazy.keys_max,
+            keys_max,
             slots_taken: sum(Event::TookFree),
             reclaimed: sum(Event::TookFull),
             evicted: sum(Event::Evicted),
@@ -70,7 +70,7 @@ impl Stats {
         let counters = &shared.store.counters;
         Stats {
             keys_max: shared.keys_max,
-            explicit: ExplicitStats::of(&shared.explicit),
+            explicit: ExplicitStats::of(&shared.explicit, shared.explicit_keys_max),
             retries_unguarded: counters.sum(Event::RetryUnguarded),
             reservations_open: shared.reservations.len(),
             idempotency_keys: shared.remembered.len(),

@@ -8,6 +8,7 @@ use scratch::Scratch;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::{
     Breadth, Burst, Clock, Cost, Crowding, Key, Limit, Limiter, LimiterBuilder, Moment, Rate, Rule,
@@ -135,6 +136,21 @@ fn only_its_owner_can_read_a_snapshot() {
 }
 
 #[test]
+fn what_a_killed_program_was_writing_is_swept_and_nothing_else_is() {
+    let scratch = Scratch::new("swept");
+    for name in ["snapshot", "snapshot.bad", "snapshot.0123456789abcde", "snapshot.0123456789abcdeg", "other"]
+    {
+        fs::write(scratch.path(name), "").unwrap();
+    }
+    for name in ["snapshot.0123456789abcdef", "snapshot.ffffffffffffffff"] {
+        fs::write(scratch.path(name), "").unwrap();
+    }
+    fs::create_dir(scratch.path("snapshot.0000000000000000")).unwrap();
+    assert_eq!(tollgate::sweep_unfinished_saves(scratch.file()).unwrap(), 2);
+    assert_eq!(fs::read_dir(scratch.file().parent().unwrap()).unwrap().count(), 6);
+}
+
+#[test]
 fn a_limit_that_is_declared_differently_applies_as_a_live_change() {
     let scratch = Scratch::new("live_change");
     let limiter = settings().build(per_day(1, 50)).unwrap();
@@ -230,6 +246,37 @@ fn a_crowded_table_is_crowded_after_a_restart() {
         let most = spent.iter().max().unwrap();
         assert!(*most <= 10, "{most} under {crowding:?}");
     }
+}
+
+#[test]
+fn a_snapshot_is_sound_though_checks_and_new_rules_go_on() {
+    let scratch = Scratch::new("busy");
+    let build = || settings().keys_max(8).restore(scratch.file()).build(per_day(1, 5_000));
+    let (limiter, is_over) = (build().unwrap(), AtomicBool::new(false));
+    let admitted = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let going = || !is_over.load(Ordering::Relaxed);
+            for turn in (0_u32..).take_while(|_| going()) {
+                if turn % 100 == 0 {
+                    let name = format!("rule {}", turn / 100 % 500);
+                    let _ = limiter.rule(&name, per_day(1, 3)).unwrap().check(turn);
+                }
+                let _ = limiter.check(turn % 300);
+                if limiter.check("alice").is_admitted() {
+                    admitted.fetch_add(1, Ordering::Release);
+                }
+            }
+        });
+        for _ in 0..40 {
+            let before = admitted.load(Ordering::Acquire);
+            limiter.save(scratch.file()).unwrap();
+            let revived = build().unwrap();
+            let left = balance(&revived, revived.default_rule(), "alice") / 1_000_000;
+            assert!(left <= 5_000 - before, "{left} left, though {before} were admitted before");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }
 
 #[test]

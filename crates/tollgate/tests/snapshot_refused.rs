@@ -16,16 +16,22 @@ fn limit() -> Limit {
 }
 
 fn settings() -> LimiterBuilder {
-    Limiter::builder().keys_max(KEYS).clock(Clock::manual(Moment::from_nanos(5_000_000_000)))
+    Limiter::builder()
+        .keys_max(KEYS)
+        .explicit_keys_max(KEYS)
+        .clock(Clock::manual(Moment::from_nanos(5_000_000_000)))
 }
 
-/// The bytes of a snapshot with two rules, a tier and three clients.
+/// The bytes of a snapshot with two rules, a tier and three clients, and two whose limits come with the call.
 fn snapshot(scratch: &Scratch) -> Vec<u8> {
     let limiter = settings().build(limit()).unwrap();
     let logins = limiter.rule("logins", limit()).unwrap();
     let _ = limiter.default_rule().tier("pro", limit()).unwrap().check("alice");
     let _ = limiter.check_n("bob", Cost::tokens(50));
     let _ = logins.check("alice");
+    for key in ["alice", "bob"] {
+        let _ = limiter.explicit().check(key, &limit(), Cost::tokens(50));
+    }
     limiter.save(scratch.file()).unwrap();
     fs::read(scratch.file()).unwrap()
 }
@@ -41,7 +47,7 @@ fn refusal(scratch: &Scratch) -> String {
 fn a_file_of_something_else_is_refused() {
     let scratch = Scratch::new("something_else");
     let path = scratch.file();
-    for bytes in [&b""[..], b"tollgate", b"PK\x03\x04", b"tollgate table 3 and more, of another version"] {
+    for bytes in [&b""[..], b"tollgate", b"PK\x03\x04", b"tollgate table 4 and more, of another version"] {
         scratch.write(bytes);
         assert_eq!(
             refusal(&scratch),
@@ -97,6 +103,24 @@ fn a_snapshot_of_another_table_is_refused() {
     );
 }
 
+#[test]
+fn a_snapshot_of_another_table_for_limits_that_come_with_the_call_is_refused() {
+    let scratch = Scratch::new("another_explicit_table");
+    snapshot(&scratch);
+    let error = settings().explicit_keys_max(2_000).restore(scratch.file()).build(limit()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "snapshot `{}` is of a table with `explicit_keys_max` 1000, and this one has 2000; set `explicit_keys_max` to \
+             1000, or delete the file to start with full buckets",
+            scratch.file().display()
+        )
+    );
+    // A table that nobody used binds nobody.
+    settings().build(limit()).unwrap().save(scratch.file()).unwrap();
+    assert!(settings().explicit_keys_max(2_000).restore(scratch.file()).build(limit()).is_ok());
+}
+
 /// Anyone can compute a checksum, so what it covers is not trusted either.
 #[test]
 fn a_forged_file_is_refused_or_works_and_never_panics() {
@@ -115,12 +139,17 @@ fn a_forged_file_is_refused_or_works_and_never_panics() {
             Ok(limiter) => {
                 let admitted = (0..60).filter(|_| limiter.check("alice").is_admitted()).count();
                 assert!(admitted <= 50, "{admitted} with byte {at} changed");
+                let ask = |key| limiter.explicit().check(key, &limit(), Cost::ONE).is_admitted();
+                for key in ["alice", "bob", "carol"] {
+                    let admitted = (0..60).filter(|_| ask(key)).count();
+                    assert!(admitted <= 50, "{admitted} of {key} with byte {at} changed");
+                }
                 if let Ok(logins) = limiter.rule("logins", limit()) {
                     let _ = logins.check("alice");
                 }
             }
             Err(error) if error.to_string() == contradiction => contradictions += 1,
-            Err(error) => assert!(error.to_string().contains("`keys_max`"), "{error}"),
+            Err(error) => assert!(error.to_string().contains("keys_max`"), "{error}"),
         }
     }
     assert!(contradictions > 100, "{contradictions}");

@@ -18,8 +18,12 @@ pub(crate) struct SettingFlags {
     records: Option<String>,
     #[arg(long, value_name = "DIR", hide = true)]
     state_dir: Option<String>,
-    #[arg(long, value_name = "FILE", hide = true)]
+    /// Keeps balances over restarts in this file, which only its owner can read
+    #[arg(long, value_name = "FILE")]
     snapshot: Option<String>,
+    /// How often they are saved while it serves, besides at the end [default: 10s]
+    #[arg(long, value_name = "SPAN")]
+    snapshot_every: Option<String>,
     #[arg(long, value_name = "FILE", hide = true)]
     decision_log: Option<String>,
     /// How many clients may be less than full at a time, in each table [default: 100000]
@@ -66,6 +70,7 @@ impl SettingFlags {
             ("records", &self.records),
             ("state_dir", &self.state_dir),
             ("snapshot", &self.snapshot),
+            ("snapshot_every", &self.snapshot_every),
             ("decision_log", &self.decision_log),
             ("max_keys", &self.max_keys),
             ("http", &self.http),

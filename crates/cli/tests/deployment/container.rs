@@ -153,13 +153,29 @@ fn of<'v>(values: &'v [(String, String)], path: &str) -> Vec<&'v str> {
     values.iter().filter(|(found, _)| found == path).map(|(_, value)| value.as_str()).collect()
 }
 
+/// The one volume that can be written to.
+const STATE: &str = "state:/var/lib/tollgate";
+
+#[test]
+fn the_snapshot_of_compose_is_in_a_volume_that_the_image_makes_room_for() {
+    let values = compose();
+    assert!(of(&values, "services.tollgate.volumes").contains(&STATE));
+    assert_eq!(of(&values, "volumes.state.driver"), ["local"]);
+    let folder = STATE.split_once(':').unwrap().1;
+    let snapshot = of(&values, "services.tollgate.environment.TOLLGATE_SNAPSHOT")[0];
+    assert_eq!(snapshot.rsplit_once('/').unwrap().0, folder);
+    let user = instructions().into_iter().find(|(name, _)| name == "USER").unwrap().1;
+    let made = format!("--from=build --chown={user} /state {folder}");
+    assert!(instructions().contains(&("COPY".to_owned(), made)), "it is the user's own");
+}
+
 #[test]
 fn what_compose_mounts_and_names_is_there() {
     let values = compose();
     for service in ["nginx", "tollgate"] {
         let mounts = of(&values, &format!("services.{service}.volumes"));
         assert!(!mounts.is_empty(), "{values:?}");
-        for mount in mounts {
+        for mount in mounts.into_iter().filter(|mount| *mount != STATE) {
             let (host, inside) = mount.split_once(':').unwrap();
             assert!(root().join("deploy").join(host).exists(), "{host}");
             assert!(inside.ends_with(":ro"), "{mount}");
@@ -193,7 +209,7 @@ fn the_settings_of_compose_are_settings_and_its_policy_is_sound() {
 }
 
 #[test]
-fn the_container_of_compose_can_write_nothing_and_gain_nothing() {
+fn the_container_of_compose_can_write_nothing_but_its_snapshot_and_gain_nothing() {
     let values = compose();
     let only = |path: &str| of(&values, &format!("services.tollgate.{path}"));
     assert_eq!(only("read_only"), ["true"]);

@@ -83,7 +83,10 @@ fn the_units_say_what_the_command_understands() {
     let settings = String::from_utf8(output.stdout).unwrap();
     let grace = settings.lines().find(|line| line.starts_with("grace ")).unwrap();
     let grace_s: u64 = grace.split_whitespace().nth(1).unwrap().trim_end_matches('s').parse().unwrap();
-    assert!(stop_s > grace_s, "systemd waits longer than open requests may take");
+    assert!(stop_s > 2 * grace_s, "systemd waits longer than open requests and the last snapshot may take");
+    let snapshot = settings.lines().find(|line| line.starts_with("snapshot ")).unwrap();
+    let folder = format!("/var/lib/{}/", setting(&service, "StateDirectory"));
+    assert!(snapshot.split_whitespace().nth(1).unwrap().starts_with(&folder), "{snapshot}");
     assert!(settings.contains(&setting(&socket, "ListenStream")), "the socket is where the door would be");
 }
 

@@ -92,6 +92,12 @@ fn mistakes_are_one_line_with_place_value_and_cure() {
         2,
         "error: --grace is '5': use a whole number with its unit, as in 500ms, 60s or 5m; at most 24h",
     );
+    check(
+        &["config", "--snapshot-every", "99ms"],
+        &[],
+        2,
+        "error: --snapshot-every is '99ms': use 100ms or more",
+    );
     check(&["config", "--log", "xml"], &[], 2, "error: --log is 'xml': use text or json");
     check(&["serve", "--brust", "5"], &[], 2, "error: unexpected argument '--brust' found");
 }
@@ -140,10 +146,10 @@ fn what_this_build_does_not_have_is_refused_in_so_many_words() {
         "error: --records is 'sqlite:x': this build has no such records yet; use off",
     );
     check(
-        &["serve", "--snapshot", "x"],
+        &["serve", "--decision-log", "x"],
         &[],
         2,
-        "error: --snapshot is 'x': nothing in this build saves its table over restarts yet; leave it out",
+        "error: --decision-log is 'x': nothing in this build writes a decision log yet; leave it out",
     );
     check(
         &["serve"],

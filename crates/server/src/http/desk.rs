@@ -42,7 +42,7 @@ impl Desk {
         let clock = Clock::manual(Moment::from_nanos(1_000_000_000_000));
         let text = PolicyText { name: "the policy".to_owned(), text: policy.to_owned() };
         let limiter = Limiter::builder().keys_max(KEYS_MAX).explicit_keys_max(KEYS_MAX).clock(clock.clone());
-        Ok(Desk { engine: Engine::of(PolicySource::Embedded, text, limiter)?, clock })
+        Ok(Desk { engine: Engine::of(PolicySource::Embedded, text, limiter, None)?, clock })
     }
 
     /// Lets time go by.

@@ -128,7 +128,7 @@ mod tests {
 
     /// What the door says to a proxy about the same request, again and again.
     fn answers(name: &str, target: &str, times: usize) -> Vec<Reply> {
-        let engine = Engine::new(PolicySource::Embedded, 1_000).unwrap();
+        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
         let mut request = Request::builder().header("x-forwarded-method", "GET");
         if !target.is_empty() {
             request = request.header("x-forwarded-uri", target);

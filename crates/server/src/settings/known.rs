@@ -19,10 +19,12 @@ const fn plain(name: &'static str, usual: &'static str) -> Known {
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 14] = [
+pub static KNOWN: [Known; 16] = [
     plain("policy", ""),
     plain("store", "memory"),
     plain("max_keys", "100000"),
+    plain("snapshot", ""),
+    plain("snapshot_every", "10s"),
     plain("http", "127.0.0.1:8080"),
     plain("resp", "127.0.0.1:6380"),
     plain("admin", "127.0.0.1:8082"),
@@ -37,11 +39,8 @@ pub static KNOWN: [Known; 14] = [
 ];
 
 /// Settings of parts that this build does not have, and what they are for. Refused wherever they stand.
-pub(super) static LATER: [(&str, &str); 3] = [
-    ("state_dir", "keeps state on disk"),
-    ("snapshot", "saves its table over restarts"),
-    ("decision_log", "writes a decision log"),
-];
+pub(super) static LATER: [(&str, &str); 2] =
+    [("state_dir", "keeps state on disk"), ("decision_log", "writes a decision log")];
 
 impl Known {
     /// The setting of this name.

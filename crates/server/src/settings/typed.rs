@@ -14,6 +14,9 @@ const CONNECTIONS_MAX: usize = 1_000_000;
 /// Longest time-out.
 const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
+/// Most often that the tables are saved.
+const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
+
 /// The settings of a gatehouse.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -21,6 +24,10 @@ pub struct Settings {
     pub policy: Option<PathBuf>,
     /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
     pub max_keys: usize,
+    /// Where the tables are kept over restarts; nowhere without it.
+    pub snapshot: Option<PathBuf>,
+    /// How often they are saved there while the doors are open.
+    pub snapshot_every: Duration,
     /// JSON and forward-auth.
     pub http: Address,
     /// The Redis protocol.
@@ -66,6 +73,11 @@ impl Resolved {
         Ok(Settings {
             policy: self.text("policy").map(PathBuf::from),
             max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
+            snapshot: self.text("snapshot").map(PathBuf::from),
+            snapshot_every: self.read("snapshot_every", |text| {
+                let every = span(text)?;
+                if every < SNAPSHOT_EVERY_MIN { Err("use 100ms or more".to_owned()) } else { Ok(every) }
+            })?,
             http: self.read("http", Address::parse)?,
             resp: self.read("resp", Address::parse)?,
             admin: self.read("admin", Address::parse)?,

@@ -53,8 +53,10 @@ impl Tag {
     }
 }
 
-/// Sixteen bytes of the table.
+/// Sixteen bytes of the table; free if they are zero.
 #[derive(Debug)]
+#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
+#[cfg_attr(loom, derive(Default))]
 #[repr(C, align(16))]
 pub(crate) struct Slot {
     tag: AtomicU64,

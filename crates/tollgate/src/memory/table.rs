@@ -2,10 +2,11 @@
 //!
 //! Never resized, never swept. With five buckets to a window on average, hardly a newcomer finds both its windows full.
 
-use std::collections::TryReserveError;
+use std::io;
 
 use crate::identity::BucketId;
 use crate::memory::hints;
+use crate::memory::room::Room;
 use crate::memory::slot::{Slot, Tag};
 
 /// Slots in one window: two cache lines. Loom explores a smaller world.
@@ -23,6 +24,8 @@ type Half = [Slot; HALF_SLOTS];
 
 /// Eight slots side by side.
 #[derive(Debug)]
+#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
+#[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub(crate) struct Window([Half; 2]);
 
@@ -32,26 +35,12 @@ pub(crate) struct Likely<'t>([&'t Half; 2]);
 
 /// All slots.
 #[derive(Debug)]
-pub(crate) struct Table(Box<[Window]>);
+pub(crate) struct Table(Room<Window>);
 
 impl Table {
-    /// An empty table for `keys` buckets. Aborts if there is no memory for it, as allocations do.
-    pub(crate) fn for_keys(keys: usize) -> Table {
-        Table::in_room(Vec::with_capacity(windows_for(keys)), windows_for(keys))
-    }
-
     /// An empty table for `keys` buckets, or an error if there is no memory for it.
-    pub(crate) fn try_for_keys(keys: usize) -> Result<Table, TryReserveError> {
-        let mut room = Vec::new();
-        room.try_reserve_exact(windows_for(keys))?;
-        Ok(Table::in_room(room, windows_for(keys)))
-    }
-
-    /// Fills reserved memory with free slots.
-    fn in_room(mut room: Vec<Window>, windows: usize) -> Table {
-        hints::want_huge_pages(&mut room);
-        room.resize_with(windows, || Window([free(), free()]));
-        Table(room.into_boxed_slice())
+    pub(crate) fn try_for_keys(keys: usize) -> io::Result<Table> {
+        Room::try_for(windows_for(keys)).map(Table)
     }
 
     /// Number of windows.
@@ -94,10 +83,6 @@ impl Table {
 /// How many windows a table for `keys` buckets has.
 fn windows_for(keys: usize) -> usize {
     keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN)
-}
-
-fn free() -> Half {
-    std::array::from_fn(|_| Slot::free())
 }
 
 impl<'t> Likely<'t> {

@@ -35,9 +35,9 @@ impl ExplicitWorld {
         crate::sync::under_loom::begin();
         let rate = Rate::new(1, Span::from_nanos(TICK_NANOS));
         let limit = Limit::new(rate, Burst::tokens(burst)).expect("a sound limit");
-        let table = Table::in_room(reserve(windows).expect("memory"), windows);
+        let table = Table::try_of_windows(windows as usize).expect("memory");
         let namespace = Seed([1, 2]).namespace("");
-        ExplicitWorld { store: ExplicitStore::new(table, windows, namespace, crowding), limit }
+        ExplicitWorld { store: ExplicitStore::new(table, namespace, crowding), limit }
     }
 
     /// Puts a bucket that held so many tokens at `tick` into a slot of its window.

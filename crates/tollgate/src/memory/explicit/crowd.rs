@@ -9,18 +9,16 @@ use tollgate_core::{Limit, Moment, Span};
 use crate::memory::explicit::slot::FullAt;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The latest that any bucket evicted from one window would have been full, and when the last one was evicted.
+/// The latest that any bucket evicted from one window would have been full, and when the last one was evicted; zeros as long as none was.
 #[derive(Debug)]
+#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
+#[cfg_attr(loom, derive(Default))]
 pub(crate) struct Crowd {
     full_at: AtomicU64,
     evicted_at: AtomicU64,
 }
 
 impl Crowd {
-    pub(crate) fn none() -> Crowd {
-        Crowd { full_at: AtomicU64::new(0), evicted_at: AtomicU64::new(0) }
-    }
-
     /// Notes that a bucket was evicted at `now`, which would have been full at `full_at`.
     pub(crate) fn note(&self, full_at: FullAt, now: Moment) {
         let later = |cell: &AtomicU64, moment: Moment| {
@@ -28,6 +26,13 @@ impl Crowd {
         };
         later(&self.full_at, full_at.moment());
         later(&self.evicted_at, now);
+    }
+
+    /// The latest that any of those evicted would have been full, which binds nobody once it is past, and when the last of them
+    /// was evicted.
+    pub(crate) fn noted(&self) -> (Moment, Moment) {
+        let moment = |cell: &AtomicU64| Moment::from_nanos(cell.load(Ordering::Relaxed));
+        (moment(&self.full_at), moment(&self.evicted_at))
     }
 
     /// The most that a newcomer under this limit may hold at `now`, in micro-tokens.
@@ -47,11 +52,12 @@ impl Crowd {
 mod tests {
     use super::*;
     use tollgate_core::{Burst, Rate};
+    use zerocopy::FromZeros;
 
     #[test]
     fn a_newcomer_holds_no_more_than_the_evicted_one_would() {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
-        let (crowd, start) = (Crowd::none(), Moment::from_nanos(1 << 40));
+        let (crowd, start) = (Crowd::new_zeroed(), Moment::from_nanos(1 << 40));
         assert_eq!(crowd.bound(&limit, start), 50_000_000, "nobody was evicted");
         crowd.note(FullAt::at(start + Span::from_secs(2)), start);
         let bound = |millis| crowd.bound(&limit, start + Span::from_millis(millis));
@@ -63,7 +69,7 @@ mod tests {
     #[test]
     fn a_bucket_that_would_be_full_in_a_year_binds_nobody_longer_than_its_own_time_to_full() {
         let limit = Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap();
-        let (crowd, start) = (Crowd::none(), Moment::from_nanos(1 << 40));
+        let (crowd, start) = (Crowd::new_zeroed(), Moment::from_nanos(1 << 40));
         crowd.note(FullAt::at(start + Span::from_secs(365 * 86_400)), start);
         assert_eq!(crowd.bound(&limit, start), 0);
         assert_eq!(crowd.bound(&limit, start + Span::from_secs(1)), 10_000_000);

@@ -21,8 +21,10 @@ const FULL_UNIT_SHIFT: u32 = 24;
 /// and two states; a writer compares the state as well.
 const VERSION_STEP: u64 = 1 << FULL_BITS;
 
-/// Thirty-two bytes of the table.
+/// Thirty-two bytes of the table; free if they are zero.
 #[derive(Debug)]
+#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
+#[cfg_attr(loom, derive(Default))]
 #[repr(C, align(32))]
 pub(crate) struct Slot {
     tag: AtomicU64,
@@ -100,11 +102,6 @@ impl Seen {
 }
 
 impl Slot {
-    pub(crate) fn free() -> Slot {
-        let [tag, balance, stamp, word] = [(); 4].map(|()| AtomicU64::new(0));
-        Slot { tag, balance, stamp, word }
-    }
-
     /// Whether it is this bucket's, perhaps not for long.
     #[inline]
     pub(crate) fn is_of(&self, tag: Tag) -> bool {
@@ -145,6 +142,18 @@ impl Slot {
                 Ok(seen) => return Some(seen),
                 Err(Unread::Busy) => patience.wait(),
                 Err(Unread::Gone) => return None,
+            }
+        }
+    }
+
+    /// Whose bucket is here and what it holds, once nobody is at work on it; `None` if nobody ever had the slot.
+    pub(crate) fn wait_for_any(&self) -> Option<(Tag, Seen)> {
+        let patience = Patience::default();
+        loop {
+            match self.read_both() {
+                (Tag(FREE), Some(_)) => return None,
+                (tag, Some(seen)) => return Some((tag, seen)),
+                (_, None) => patience.wait(),
             }
         }
     }
@@ -210,6 +219,7 @@ pub(crate) fn full_after(now: Moment, time_to_full: Span) -> FullAt {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
 
     const TAG: Tag = Tag(7);
 
@@ -224,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_what_was_seen_before_is_stale() {
-        let slot = Slot::free();
+        let slot = Slot::new_zeroed();
         let seen = slot.look().1.unwrap();
         assert!(slot.hold(seen));
         assert_eq!(slot.look().1, None, "it is held");
@@ -237,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_word_that_recurs_after_all_versions_does_not_pass_for_the_same_state() {
-        let slot = Slot::free();
+        let slot = Slot::new_zeroed();
         let old = slot.look().1.unwrap();
         for version in 0..1 << 23 {
             let seen = slot.look().1.unwrap();

@@ -9,7 +9,6 @@ use crate::clock::CLOCK_ERROR_MAX;
 use crate::identity::{BucketId, Namespace};
 use crate::memory::Crowding;
 use crate::memory::counters::{Counters, Event};
-use crate::memory::explicit::crowd::Crowd;
 use crate::memory::explicit::slot::{FullAt, Seen, Slot, Unread, full_after};
 use crate::memory::explicit::survey::{Seat, Standing, Survey};
 use crate::memory::explicit::table::{Table, bucket_id, tag_of};
@@ -26,15 +25,13 @@ use crate::{Cause, CheckError, ExplicitVerdict, Key, Verdict};
 pub(crate) struct ExplicitStore {
     pub(crate) table: Table,
     namespace: Namespace,
-    windows: u32,
+    pub(super) windows: u32,
     gates: Gates,
-    /// What each window remembers of whom it evicted.
-    crowds: Box<[Crowd]>,
     crowding: Crowding,
     pub(crate) counters: Counters,
     pub(crate) resets: Resets,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier.
-    reclaimed_at: AtomicU64,
+    pub(super) reclaimed_at: AtomicU64,
 }
 
 /// What moving in is for.
@@ -61,13 +58,13 @@ pub(crate) enum MoveIn {
 
 impl ExplicitStore {
     /// A store over an empty table. Strangers cannot share an overflow bucket here: each brings a limit of its own.
-    pub(crate) fn new(table: Table, windows: u32, namespace: Namespace, crowding: Crowding) -> ExplicitStore {
+    pub(crate) fn new(table: Table, namespace: Namespace, crowding: Crowding) -> ExplicitStore {
+        let windows = table.windows();
         ExplicitStore {
             table,
             namespace,
             windows,
             gates: Gates::new(windows as usize),
-            crowds: (0..windows).map(|_| Crowd::none()).collect(),
             crowding,
             counters: Counters::default(),
             resets: Resets::new(),
@@ -205,7 +202,7 @@ impl ExplicitStore {
 
     /// The most that an absent bucket holds, in micro-tokens, for the sake of who was evicted.
     pub(crate) fn bound(&self, id: BucketId, limit: &Limit, now: Moment) -> i64 {
-        let bounds = id.windows.map(|window| self.crowds[window as usize].bound(limit, now));
+        let bounds = id.windows.map(|window| self.table.crowds[window as usize].bound(limit, now));
         bounds[0].min(bounds[1])
     }
 
@@ -237,7 +234,7 @@ impl ExplicitStore {
             (Standing::Live, seen) => {
                 self.counters.count(Event::Evicted);
                 let full_at = seen.map_or(FullAt::NOW, Seen::full_at);
-                self.crowds[id.windows[seat.window] as usize].note(full_at, now);
+                self.table.crowds[id.windows[seat.window] as usize].note(full_at, now);
             }
         }
     }
@@ -296,8 +293,8 @@ mod tests {
     use tollgate_core::{Burst, Cost, Rate};
 
     fn store() -> ExplicitStore {
-        let table = Table::in_room(Vec::new(), 8);
-        ExplicitStore::new(table, 8, Seed::random().namespace(""), Crowding::Inherit)
+        let table = Table::try_of_windows(8).unwrap();
+        ExplicitStore::new(table, Seed::random().namespace(""), Crowding::Inherit)
     }
 
     #[test]

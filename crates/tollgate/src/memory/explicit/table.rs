@@ -2,11 +2,13 @@
 //!
 //! Never resized, never swept. In each of its windows a bucket prefers one cache line of two slots, which is looked at first.
 
-use std::collections::TryReserveError;
+use std::io;
 
 use crate::identity::BucketId;
+use crate::memory::explicit::crowd::Crowd;
 use crate::memory::explicit::slot::{Slot, Tag};
 use crate::memory::hints;
+use crate::memory::room::Room;
 
 /// Slots in one cache line.
 const LINE_SLOTS: usize = if cfg!(loom) { 1 } else { 2 };
@@ -21,24 +23,16 @@ const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 
 /// Eight slots side by side.
 #[derive(Debug)]
+#[cfg_attr(not(loom), derive(zerocopy::FromZeros))]
+#[cfg_attr(loom, derive(Default))]
 #[repr(align(128))]
 pub(crate) struct Window([[Slot; LINE_SLOTS]; WINDOW_LINES]);
 
-/// All slots.
+/// All slots, and what each window remembers of whom it evicted.
 #[derive(Debug)]
-pub(crate) struct Table(Box<[Window]>);
-
-/// How many windows a table for `keys` buckets has.
-#[expect(clippy::cast_possible_truncation, reason = "KEYS_MAX keeps the number of windows below 2^32")]
-pub(crate) fn windows_for(keys: usize) -> u32 {
-    keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN) as u32
-}
-
-/// Address space for a table that is not there yet, or an error if there is not even that.
-pub(crate) fn reserve(windows: u32) -> Result<Vec<Window>, TryReserveError> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(windows as usize)?;
-    Ok(room)
+pub(crate) struct Table {
+    windows: Room<Window>,
+    pub(super) crowds: Room<Crowd>,
 }
 
 /// The bucket of a key with this hash.
@@ -62,13 +56,20 @@ const fn preferred(id: BucketId, which: usize) -> usize {
 }
 
 impl Table {
-    /// Fills reserved room with free slots.
-    pub(crate) fn in_room(mut room: Vec<Window>, windows: u32) -> Table {
-        hints::want_huge_pages(&mut room);
-        room.resize_with(windows as usize, || {
-            Window(std::array::from_fn(|_| std::array::from_fn(|_| Slot::free())))
-        });
-        Table(room.into_boxed_slice())
+    /// An empty table for `keys` buckets, or an error if there is no memory for it.
+    pub(crate) fn try_for_keys(keys: usize) -> io::Result<Table> {
+        Table::try_of_windows(keys.div_ceil(WINDOW_BUCKETS).max(WINDOWS_MIN))
+    }
+
+    /// An empty table of so many windows.
+    pub(crate) fn try_of_windows(windows: usize) -> io::Result<Table> {
+        Ok(Table { windows: Room::try_for(windows)?, crowds: Room::try_for(windows)? })
+    }
+
+    /// Number of windows.
+    #[expect(clippy::cast_possible_truncation, reason = "KEYS_MAX keeps the number of windows below 2^32")]
+    pub(crate) fn windows(&self) -> u32 {
+        self.windows.len() as u32
     }
 
     /// Starts fetching the two lines where a bucket most likely is.
@@ -83,7 +84,7 @@ impl Table {
     pub(crate) fn prefetch_rest(&self, id: BucketId) {
         if self.find_likely(id).is_none() {
             let windows = id.windows.into_iter();
-            windows.flat_map(|window| &self.0[window as usize].0).for_each(hints::prefetch);
+            windows.flat_map(|window| &self.windows[window as usize].0).for_each(hints::prefetch);
         }
     }
 
@@ -109,7 +110,17 @@ impl Table {
     /// The slots of one window.
     #[inline]
     pub(crate) fn window(&self, window: u32) -> &[Slot] {
-        self.0[window as usize].0.as_flattened()
+        self.windows[window as usize].0.as_flattened()
+    }
+
+    /// All slots, in the order of their numbers.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        self.windows.iter().flat_map(|window| window.0.as_flattened())
+    }
+
+    /// The slot of this number.
+    pub(crate) fn slot(&self, index: usize) -> Option<&Slot> {
+        self.windows.get(index / WINDOW_SLOTS)?.0.as_flattened().get(index % WINDOW_SLOTS)
     }
 
     /// The slots of a bucket's first (0) or second (1) window, each with whether the bucket prefers it.
@@ -122,7 +133,7 @@ impl Table {
     /// The line that a bucket prefers in its first (0) or second (1) window.
     #[inline]
     fn line(&self, id: BucketId, which: usize) -> &[Slot; LINE_SLOTS] {
-        &self.0[id.windows[which] as usize].0[preferred(id, which)]
+        &self.windows[id.windows[which] as usize].0[preferred(id, which)]
     }
 }
 
