@@ -55,8 +55,8 @@ impl Engine {
         snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
-        let limiter = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
-        Engine::of(source, text, limiter, snapshot)
+        let settings = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
+        Engine::of(source, text, settings, snapshot)
     }
 
     /// An engine with this policy in force; it is `source` that is read again.

@@ -64,20 +64,25 @@ fn explain(body: &[u8], error: &serde_json::Error) -> Problem {
     }
     let said = error.to_string();
     let said = said.rsplit_once(" at line ").map_or(&*said, |(said, _)| said);
-    let (field, said) = named(said);
-    if field.is_empty() { Problem::bad(said) } else { Problem::field(field, said) }
+    match named(said) {
+        Some((field, said)) => Problem::field(field, said),
+        // A field that is given twice hides what it was the first time.
+        None => Problem::bad(format!("the body does not fit: {}; give every field once", shown(said))),
+    }
 }
 
-/// The field that an error is about, and the error: with the name cut off if it is long, since it is the client's.
-fn named(said: &str) -> (String, String) {
+/// The field that an error is about, and the error: with the name cut off if it is long, since it is the client's. None if it says none.
+fn named(said: &str) -> Option<(String, String)> {
     let unknown = said.strip_prefix("unknown field `").and_then(|rest| rest.rsplit_once("`, expected "));
     if let Some((name, expected)) = unknown {
         let name = if name.is_empty() { "\"\"".to_owned() } else { shown(name) };
         let said = format!("unknown field `{name}`, expected {expected}");
-        return (name, said);
+        return Some((name, said));
     }
-    // `missing field `x``, `duplicate field `x``, and what we say ourselves.
-    (said.split('`').nth(1).unwrap_or_default().to_owned(), said.to_owned())
+    // What we say ourselves begins with the field.
+    let names = ["missing field `", "duplicate field `", "`"];
+    let (field, _) = names.iter().find_map(|before| said.strip_prefix(before))?.split_once('`')?;
+    Some((field.to_owned(), said.to_owned()))
 }
 
 /// The first field that holds something else than it should.
@@ -147,6 +152,15 @@ fn found(value: &Value) -> String {
 mod tests {
     use super::super::wire::RawCheck;
     use super::read;
+
+    #[test]
+    fn a_field_that_is_wrong_and_given_again_is_refused_in_few_words() {
+        let body = format!(r#"{{"rate": "`{}`", "rate": 1}}"#, "x".repeat(60_000));
+        let json = read::<RawCheck<'_>>(body.as_bytes()).unwrap_err().json();
+        assert!(json.contains("the body does not fit: invalid type: string") && json.len() < 300, "{json}");
+        let json = read::<RawCheck<'_>>(br#"{"rate": 1, "rate": 1}"#).unwrap_err().json();
+        assert!(json.contains("duplicate field `rate`") && json.ends_with(r#""field":"rate"}"#), "{json}");
+    }
 
     #[test]
     fn an_unknown_field_is_named_whatever_its_name_is() {

@@ -3,7 +3,7 @@
 //! ```text
 //!  reserve {"key": "a", "rate": 1, "burst": 5}     one request on each line: the route and the body
 //!  wait 500                                        so many milliseconds go by
-//!  commit {"reservation": "$R", "cost": 2}         $R is the reservation that was made last
+//!  commit {"reservation": "$R", "cost": 2}         the reservation that was made last
 //! ```
 //! Every answer is JSON of a status that the route has, what is no admission charges nothing, and the same lines are answered
 //! the same.
@@ -73,7 +73,7 @@ pub(crate) fn run(bytes: &[u8]) -> Vec<(&'static str, u16)> {
 
 /// Posts a body and looks at the answer.
 fn ask(desk: &Desk, path: &'static str, body: &[u8], reservation: &mut String) -> Answer {
-    let body = &*replaced(body, b"$R", reservation.as_bytes());
+    let body = &*with_reservation(body, reservation);
     let typed: Value = serde_json::from_slice(body).unwrap_or_default();
     let (before, seen_before) = (desk.charged(), looks(desk, &typed));
     let answer = desk.post(path, body);
@@ -138,6 +138,16 @@ fn looks(desk: &Desk, typed: &Value) -> Vec<Answer> {
         desk.post("/v1/peek", body.to_string().as_bytes())
     };
     named.map(look).collect()
+}
+
+/// The body with the name of the reservation where one belongs. Nowhere else: what a name that is drawn does to broken JSON, or
+/// to a text that is cut off when it is shown, differs from door to door.
+fn with_reservation(body: &[u8], reservation: &str) -> Vec<u8> {
+    if serde_json::from_slice::<Value>(body).is_err() {
+        return body.to_vec();
+    }
+    let member = format!("\"reservation\": \"{reservation}\"");
+    replaced(body, b"\"reservation\": \"$R\"", member.as_bytes())
 }
 
 /// The body without the name of the reservation, which is drawn.

@@ -110,7 +110,7 @@ fn mutated_bodies_are_answered_as_it_is_promised() {
         b"\nwait 1000\n",
     ];
     let inputs = corpus("json");
-    for_each_seed(0..1_500, |rng| {
+    for_each_seed(0..800, |rng| {
         any_json::run(&mutated(rng, &inputs, &words));
     });
 }
@@ -142,7 +142,7 @@ fn mutated_questions_of_proxies_are_answered_as_it_is_promised() {
         b"POST ",
     ];
     let inputs = corpus("forward_auth");
-    for_each_seed(0..1_000, |rng| {
+    for_each_seed(0..500, |rng| {
         any_forward_auth::run(&mutated(rng, &inputs, &words));
     });
 }
