@@ -5,8 +5,8 @@ use std::cell::Cell;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Names that admissions use, parsed when this was compiled.
-static RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-static RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 thread_local! {
     /// The last `RateLimit-Policy`. It is the same for every admission by a rule, and costs less to share than to make.
@@ -45,8 +45,8 @@ impl Fields {
     #[inline]
     pub(crate) fn add_to(self, headers: &mut HeaderMap) {
         let is_there = |headers: &HeaderMap| {
-            self.policy.is_some() && headers.contains_key(&RATE_LIMIT_POLICY)
-                || self.limit.is_some() && headers.contains_key(&RATE_LIMIT)
+            self.policy.is_some() && headers.contains_key(RATE_LIMIT_POLICY)
+                || self.limit.is_some() && headers.contains_key(RATE_LIMIT)
                 || self.others.iter().any(|(name, _)| headers.contains_key(name))
         };
         if headers.is_empty() || !is_there(headers) {
@@ -63,10 +63,11 @@ impl Fields {
             return;
         }
         headers.reserve(count);
-        for (name, value) in [(&RATE_LIMIT_POLICY, policy), (&RATE_LIMIT, limit)] {
-            if let Some(value) = value {
-                headers.insert(name, value);
-            }
+        if let Some(policy) = policy {
+            headers.insert(RATE_LIMIT_POLICY, policy);
+        }
+        if let Some(limit) = limit {
+            headers.insert(RATE_LIMIT, limit);
         }
         if !others.is_empty() {
             headers.extend(others);
