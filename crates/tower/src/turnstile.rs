@@ -9,6 +9,7 @@ use http_body::SizeHint;
 use tollgate::policy::{Facts, client_address, trust_line};
 use tollgate::{Decision, InForce, PolicyLimiter};
 
+use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
 use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
@@ -59,7 +60,7 @@ impl Turnstile {
             let denial = answer::denial(limiter, &decision, answer::grpc_type(head));
             return Passage::Denied(Box::new(denial));
         }
-        let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
+        let (turn, fields) = (Turn::of(&decision), AdmissionFields::of(limiter, &decision));
         let admitted = Admitted { fields, open: Open::of(limiter, decision) };
         match turn {
             None => Passage::Free(admitted),
