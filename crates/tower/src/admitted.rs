@@ -22,10 +22,9 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// What the decision leaves open; `None` if that is nothing.
-    #[inline]
-    pub(crate) fn of(limiter: &PolicyLimiter, decision: Decision) -> Option<Box<Open>> {
-        decision.awaits_response().then(|| Box::new(Open { limiter: limiter.clone(), decision }))
+    /// What a decision that awaits the response leaves open.
+    pub(crate) fn new(limiter: &PolicyLimiter, decision: Decision) -> Box<Open> {
+        Box::new(Open { limiter: limiter.clone(), decision })
     }
 
     /// Refunds and settles by the response. A field of which there are several says nothing.
