@@ -87,8 +87,8 @@ impl Key {
     fn push_v4(&mut self, source: &KeySource, address: Ipv4Addr) -> bool {
         let [a, b, c, d] = address.octets();
         match source {
-            KeySource::Address => self.push(PartKind::Address as u8, &[a, b, c, d]),
-            KeySource::Prefix { v4: 32, .. } => self.push(PartKind::Network as u8, &[a, b, c, d, 32]),
+            KeySource::Address => self.append(&[PartKind::Address as u8, 0, 4, a, b, c, d]),
+            KeySource::Prefix { v4: 32, .. } => self.append(&[PartKind::Network as u8, 0, 5, a, b, c, d, 32]),
             _ => return false,
         }
         true

@@ -99,17 +99,18 @@ impl Turnstile {
     #[inline]
     fn client_address(&self, policy: &InForce<'_>, head: RequestHead<'_>) -> Option<IpAddr> {
         let (settings, peer) = (&policy.client_address, peer::of(head.extensions));
+        let is_unknown = peer.is_none();
         let found = client_address(settings, peer, &HeaderFields(head.headers));
-        if peer.is_none() || found.ignored_forwarding_header {
-            self.note_peer(settings, peer);
+        if is_unknown || found.ignored_forwarding_header {
+            self.note_peer(settings, head);
         }
         found.address
     }
 
     /// Counts a peer that is unknown, or that names a client and is not believed.
     #[cold]
-    fn note_peer(&self, settings: &ClientAddressSettings, peer: Option<IpAddr>) {
-        match peer {
+    fn note_peer(&self, settings: &ClientAddressSettings, head: RequestHead<'_>) {
+        match peer::of(head.extensions) {
             Some(peer) => self.counts.untrusted_forwarding.add_and(|| {
                 let (field, line) = (settings.header.field_name().into(), trust_line(settings, peer));
                 self.warn(&Warning::UntrustedForwarding { peer, field, line });
