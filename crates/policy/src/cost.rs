@@ -24,6 +24,7 @@ pub(crate) struct Price {
 }
 
 /// The price of a request under `plan`.
+#[inline]
 pub(crate) fn price(plan: &CostPlan, request: &Request<'_>) -> Price {
     let (said, is_from_client) = match &plan.source {
         CostSource::Fixed => (None, false),

@@ -8,7 +8,7 @@
 //! Unambiguous whatever the parts contain, never empty, at most [`KEY_BYTES_MAX`] bytes. The policy and the rule are not in
 //! here: whoever keeps buckets keeps them per rule ([`crate::Hit::rule`]).
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
@@ -43,14 +43,34 @@ impl Key {
 
     /// Builds the request's key under `rule`; if a part is missing, it is the rule's anonymous key, which no request that
     /// lacks nothing has.
+    #[inline]
     pub(crate) fn build(&mut self, rule: &Rule, request: &Request<'_>) -> &[u8] {
-        if self.write_parts(rule, request).is_none() {
+        if !self.write_v4(rule, request) && self.write_parts(rule, request).is_none() {
             self.bytes.clear();
             self.bytes.push(ANONYMOUS);
         }
         &self.bytes
     }
 
+    /// Writes the most usual key at once: an address of IPv4 and nothing else. Whether that is the rule's.
+    #[inline]
+    fn write_v4(&mut self, rule: &Rule, request: &Request<'_>) -> bool {
+        let ([source], Some(IpAddr::V4(address))) = (&*rule.keys, request.facts.address) else {
+            return false;
+        };
+        let [a, b, c, d] = address.octets();
+        self.bytes.clear();
+        match source {
+            KeySource::Address => self.append(&[OF_PARTS, PartKind::Address as u8, 0, 4, a, b, c, d]),
+            KeySource::Prefix { v4: 32, .. } => {
+                self.append(&[OF_PARTS, PartKind::Network as u8, 0, 5, a, b, c, d, 32]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    #[inline(never)]
     fn write_parts(&mut self, rule: &Rule, request: &Request<'_>) -> Option<()> {
         let mut scratch = Scratch::default();
         let count = rule.keys.len();
@@ -60,11 +80,6 @@ impl Key {
         let is_long = |bytes: &[u8]| (bytes.len() + PART_HEAD_BYTES) * count > KEY_BYTES_MAX - 1;
         let mut all = (count > PARTS_MAX).then(Sha256::new);
         for source in &rule.keys {
-            if let (None, Some(IpAddr::V4(address))) = (&all, &request.facts.address)
-                && self.push_v4(source, *address)
-            {
-                continue;
-            }
             let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch)?;
             with_part(&found, |kind, bytes| match &mut all {
                 Some(hash) => {
@@ -82,19 +97,6 @@ impl Key {
         Some(())
     }
 
-    /// Adds an address of IPv4, if that is what `source` asks for: the most usual part, written without ado. Whether it did.
-    #[inline]
-    fn push_v4(&mut self, source: &KeySource, address: Ipv4Addr) -> bool {
-        let [a, b, c, d] = address.octets();
-        match source {
-            KeySource::Address => self.push(PartKind::Address as u8, &[a, b, c, d]),
-            KeySource::Prefix { v4: 32, .. } => self.push(PartKind::Network as u8, &[a, b, c, d, 32]),
-            _ => return false,
-        }
-        true
-    }
-
-    #[inline]
     fn push(&mut self, kind: u8, bytes: &[u8]) {
         let len = u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_be_bytes();
         self.append(&[kind, len[0], len[1]]);
@@ -102,6 +104,7 @@ impl Key {
     }
 
     /// There is room by construction: every part has its share, and a part that needs more is hashed.
+    #[inline]
     fn append(&mut self, bytes: &[u8]) {
         let fits = self.bytes.try_extend_from_slice(bytes).is_ok();
         debug_assert!(fits, "{} bytes and {}", self.bytes.len(), bytes.len());

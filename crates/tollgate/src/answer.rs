@@ -6,6 +6,7 @@
 mod base64;
 mod body;
 mod detail;
+mod draft_fields;
 mod grpc;
 mod headers;
 mod json;
@@ -23,6 +24,7 @@ use tollgate_policy::AnswerSettings;
 
 use retry::Retry;
 
+pub use draft_fields::DraftFields;
 pub use grpc::GrpcAnswer;
 pub use outcome::{Outcome, Refusal, RefusalKind, Violation};
 pub(crate) use rule_text::RuleText;

@@ -222,7 +222,7 @@ pub mod proof;
 
 #[cfg(feature = "policy")]
 pub use answer::{
-    Answer, Answering, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
+    Answer, Answering, DraftFields, GrpcAnswer, Outcome, Refusal, RefusalKind, Standing, StoreMode, Violation,
 };
 pub use builder::{BuildError, EXPLICIT_KEYS_DEFAULT, KEYS_DEFAULT, LOG_ENTRIES_DEFAULT, LimiterBuilder};
 pub use charged::Settled;

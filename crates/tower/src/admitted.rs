@@ -1,15 +1,15 @@
 //! What an admitted request leaves to be done when its response comes.
 
-use http::response::Parts;
+use http::{HeaderMap, Response, StatusCode};
 use tollgate::{Decision, PolicyLimiter};
 
-use crate::fields::Fields;
+use crate::admission_fields::AdmissionFields;
 
 /// An admitted request's loose ends.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     /// What the client is told.
-    pub(crate) fields: Fields,
+    pub(crate) fields: AdmissionFields,
     /// Charges to settle and places to give back, of the few requests that have any.
     pub(crate) open: Option<Box<Open>>,
 }
@@ -22,30 +22,30 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// What the decision leaves open; `None` if that is nothing.
-    #[inline]
-    pub(crate) fn of(limiter: &PolicyLimiter, decision: Decision) -> Option<Box<Open>> {
-        decision.awaits_response().then(|| Box::new(Open { limiter: limiter.clone(), decision }))
+    /// What a decision that awaits the response leaves open.
+    pub(crate) fn new(limiter: &PolicyLimiter, decision: Decision) -> Box<Open> {
+        Box::new(Open { limiter: limiter.clone(), decision })
     }
 
     /// Refunds and settles by the response. A field of which there are several says nothing.
-    fn settle(&self, response: &Parts) {
+    fn settle(&self, status: StatusCode, headers: &HeaderMap) {
         let told = |name: &str| {
-            let mut values = response.headers.get_all(name).iter();
+            let mut values = headers.get_all(name).iter();
             let only = values.next().filter(|_| values.next().is_none());
             only.and_then(|value| value.to_str().ok())
         };
-        self.limiter.settle(&self.decision, response.status.as_u16(), told);
+        self.limiter.settle(&self.decision, status.as_u16(), told);
     }
 }
 
 impl Admitted {
     /// Settles by the response and adds the fields; what must be held until its body has ended.
-    pub(crate) fn finish(self, response: &mut Parts) -> Option<Box<Open>> {
+    #[inline]
+    pub(crate) fn finish<B>(self, response: &mut Response<B>) -> Option<Box<Open>> {
         if let Some(open) = &self.open {
-            open.settle(response);
+            open.settle(response.status(), response.headers());
         }
-        self.fields.add_to(&mut response.headers);
+        self.fields.add_to(response.headers_mut());
         self.open
     }
 }

@@ -8,14 +8,6 @@ use tollgate::{Answering, Decision, PolicyLimiter};
 use crate::RequestHead;
 use crate::fields::Fields;
 
-/// What an admitted client is told; nothing if the policy has no header profile.
-#[inline]
-pub(crate) fn fields(limiter: &PolicyLimiter, decision: &Decision) -> Fields {
-    let mut fields = Fields::default();
-    limiter.each_header_of_admission(decision, |name, value| fields.push(name, value));
-    fields
-}
-
 /// The response to a denied request. `grpc` is the content type of a gRPC call, `None` of other requests.
 pub(crate) fn denial(
     limiter: &PolicyLimiter,

@@ -75,11 +75,9 @@ where
                     state.set(State::Called { future, admitted });
                 }
                 StateProjection::Called { future, admitted } => {
-                    let response = ready!(future.poll(cx))?;
-                    let (mut parts, body) = response.into_parts();
-                    let held = admitted.take().and_then(|admitted| admitted.finish(&mut parts));
-                    let body = ResponseBody::of_service(body, held);
-                    return Poll::Ready(Ok(Response::from_parts(parts, body)));
+                    let mut response = ready!(future.poll(cx))?;
+                    let held = admitted.take().and_then(|admitted| admitted.finish(&mut response));
+                    return Poll::Ready(Ok(response.map(|body| ResponseBody::of_service(body, held))));
                 }
                 // Whoever polls again after the response has none to come.
                 StateProjection::Denied { response } => {

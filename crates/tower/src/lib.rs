@@ -46,6 +46,7 @@
 
 mod layer;
 
+mod admission_fields;
 mod admitted;
 mod answer;
 mod body;

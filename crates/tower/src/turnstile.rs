@@ -6,9 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
-use tollgate::policy::{Facts, client_address, trust_line};
+use tollgate::policy::{ClientAddressSettings, Facts, client_address, trust_line};
 use tollgate::{Decision, InForce, PolicyLimiter};
 
+use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
 use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
@@ -53,18 +54,23 @@ impl Turnstile {
     /// Decides a request, and charges it if it is admitted.
     #[inline(never)]
     pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
-        let (decision, limiter) = (self.check(head, body), &self.limiter);
+        let decision = self.check(head, body);
         if !decision.is_admitted() {
-            self.counts.denied.add();
-            let denial = answer::denial(limiter, &decision, answer::grpc_type(head));
-            return Passage::Denied(Box::new(denial));
+            return Passage::Denied(self.deny(head, &decision));
         }
-        let (turn, fields) = (Turn::of(&decision), answer::fields(limiter, &decision));
-        let admitted = Admitted { fields, open: Open::of(limiter, decision) };
+        let turn = Turn::of(&decision);
+        let fields = AdmissionFields::of(&self.limiter, &decision);
+        let open = if decision.awaits_response() { Some(Open::new(&self.limiter, decision)) } else { None };
         match turn {
-            None => Passage::Free(admitted),
-            Some(turn) => Passage::InTurn(turn, admitted),
+            None => Passage::Free(Admitted { fields, open }),
+            Some(turn) => Passage::InTurn(turn, Admitted { fields, open }),
         }
+    }
+
+    #[cold]
+    fn deny(&self, head: RequestHead<'_>, decision: &Decision) -> Box<Response<Bytes>> {
+        self.counts.denied.add();
+        Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
     }
 
     fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
@@ -93,16 +99,24 @@ impl Turnstile {
     #[inline]
     fn client_address(&self, policy: &InForce<'_>, head: RequestHead<'_>) -> Option<IpAddr> {
         let (settings, peer) = (&policy.client_address, peer::of(head.extensions));
+        let is_unknown = peer.is_none();
         let found = client_address(settings, peer, &HeaderFields(head.headers));
-        match peer {
-            Some(peer) if found.ignored_forwarding_header => self.counts.untrusted_forwarding.add_and(|| {
+        if is_unknown || found.ignored_forwarding_header {
+            self.note_peer(settings, head);
+        }
+        found.address
+    }
+
+    /// Counts a peer that is unknown, or that names a client and is not believed.
+    #[cold]
+    fn note_peer(&self, settings: &ClientAddressSettings, head: RequestHead<'_>) {
+        match peer::of(head.extensions) {
+            Some(peer) => self.counts.untrusted_forwarding.add_and(|| {
                 let (field, line) = (settings.header.field_name().into(), trust_line(settings, peer));
                 self.warn(&Warning::UntrustedForwarding { peer, field, line });
             }),
             None => self.counts.without_peer.add_and(|| self.warn(&Warning::WithoutPeer)),
-            Some(_) => {}
         }
-        found.address
     }
 
     /// What the request's token says, if it counts (K4).

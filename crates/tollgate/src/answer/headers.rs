@@ -3,10 +3,9 @@
 //! All tell of one bucket: of an admitted check the tightest, of a denial the one to wait for longest. `RateLimit-Policy` alone
 //! lists every rule that denied.
 
-use tollgate_core::{CHARGES_MAX, Span, Tokens};
+use tollgate_core::CHARGES_MAX;
 
 use super::line::Line;
-use super::rule_text::RuleText;
 use super::standing::{Standing, seconds_up};
 use super::{Answering, Outcome};
 
@@ -74,19 +73,9 @@ pub(super) fn policy(line: &mut Line, standing: &Standing<'_>) {
     }
 }
 
-/// The two fields of the draft for an admission by one rule: what [`each`] shows if there are no others.
-#[inline]
-pub(super) fn draft(text: &RuleText, remaining: Tokens, full_in: Span, mut visit: impl FnMut(&str, &str)) {
-    visit("RateLimit-Policy", text.policy());
-    let mut line = Line::new();
-    line.literal(text.name());
-    service_limit(&mut line, remaining.whole(), Some(seconds_up(full_in)));
-    visit("RateLimit", line.as_str());
-}
-
 /// `;r=42;t=1`, after the name.
 #[inline]
-fn service_limit(line: &mut Line, remaining: u64, reset_s: Option<u64>) {
+pub(super) fn service_limit(line: &mut Line, remaining: u64, reset_s: Option<u64>) {
     line.literal(";r=").number(remaining);
     if let Some(seconds) = reset_s {
         line.literal(";t=").number(seconds);

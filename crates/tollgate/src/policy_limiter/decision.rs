@@ -58,6 +58,7 @@ impl Decision {
     }
 
     /// Whether to go ahead.
+    #[inline]
     pub fn is_admitted(&self) -> bool {
         self.refused.is_none() && self.verdict.is_none_or(|verdict| verdict.is_admitted())
     }
@@ -102,33 +103,41 @@ impl Decision {
     }
 
     /// Notes who it was, if it was not admitted: clients that share a bucket are to come back at different times.
+    #[inline]
     pub(super) fn note_client(&mut self, facts: &Facts<'_>) {
-        if self.is_admitted() {
-            return;
+        if !self.is_admitted() {
+            self.client = client(facts);
         }
-        let hash = |bytes: &[u8]| SipHasher13::new().hash(bytes);
-        self.client = match (facts.user.filter(|user| !user.is_empty()), facts.address) {
-            (Some(user), _) => Some(hash(user.as_bytes())),
-            (None, Some(address)) => Some(hash(&match address.to_canonical() {
-                IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
-                IpAddr::V6(address) => address.octets(),
-            })),
-            (None, None) => None,
-        };
     }
 
     /// Whether the response matters: it holds places, or rules settle or refund by what the response says. If not, it may be
     /// dropped as soon as the client has been told.
+    #[inline]
     pub fn awaits_response(&self) -> bool {
         self.open.is_some()
     }
 
     /// Which of the charges denied.
+    #[inline]
     pub(super) fn denied(&self) -> BucketSet {
         match self.verdict {
             Some(Verdict::Deny { denied, .. } | Verdict::Never { denied }) => denied,
             _ => BucketSet::EMPTY,
         }
+    }
+}
+
+/// A number for whoever sent the request, if it says who that is.
+#[cold]
+fn client(facts: &Facts<'_>) -> Option<u64> {
+    let hash = |bytes: &[u8]| SipHasher13::new().hash(bytes);
+    match (facts.user.filter(|user| !user.is_empty()), facts.address) {
+        (Some(user), _) => Some(hash(user.as_bytes())),
+        (None, Some(address)) => Some(hash(&match address.to_canonical() {
+            IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+            IpAddr::V6(address) => address.octets(),
+        })),
+        (None, None) => None,
     }
 }
 

@@ -9,7 +9,9 @@ use tollgate_policy::{Action, HeaderProfiles, KillSwitch, Policy, Rule as Policy
 use super::PolicyLimiter;
 use super::decision::Decision;
 use super::refused::Refused;
-use crate::{Answering, Charge, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation};
+use crate::{
+    Answering, Charge, DraftFields, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation,
+};
 
 /// When to try again if a check was at fault, which no policy should bring about.
 const FAULT_WAIT: Span = Span::from_secs(1);
@@ -41,18 +43,9 @@ impl PolicyLimiter {
         if !(draft || legacy || x) {
             return;
         }
-        // Of one token bucket, what is left is known from the check itself, and most has been written before.
-        if draft
-            && !(legacy || x)
-            && let ([at], Some(Verdict::Admit { remaining, .. })) = (decision.asked.rules(), decision.verdict)
-            && let Some((limit, text)) = decision.ruleset.token_bucket(*at)
-        {
-            // More than the burst where another policy came into force meanwhile.
-            let remaining = remaining.min(limit.burst());
-            let missing = Tokens::from_micros(limit.burst().as_micros() - remaining.as_micros());
-            text.each_field(remaining, limit.time_to_mint(missing), visit);
-        } else {
-            self.answer(decision, |answering| answering.each_header(visit));
+        match decision.draft_fields() {
+            Some(fields) => fields.each(visit),
+            None => self.answer(decision, |answering| answering.each_header(visit)),
         }
     }
 
@@ -91,6 +84,26 @@ impl PolicyLimiter {
             return None;
         }
         Standing::tightest(self.standings_at(decision, now))
+    }
+}
+
+impl Decision {
+    /// The header fields of an admission by one token bucket under the draft's profile alone, of which most has been written
+    /// before and what is left is known from the check itself. `None` of all others, which may have fields all the same:
+    /// [`PolicyLimiter::each_header_of_admission`] shows any.
+    #[inline]
+    pub fn draft_fields(&self) -> Option<DraftFields> {
+        let HeaderProfiles { draft: true, legacy: false, x: false } = self.policy().answers.headers else {
+            return None;
+        };
+        let ([at], Some(Verdict::Admit { remaining, .. })) = (self.asked.rules(), self.verdict) else {
+            return None;
+        };
+        let (limit, text) = self.ruleset.token_bucket(*at)?;
+        // More than the burst where another policy came into force meanwhile.
+        let remaining = remaining.min(limit.burst());
+        let missing = Tokens::from_micros(limit.burst().as_micros() - remaining.as_micros());
+        Some(DraftFields::new(text, remaining, limit.time_to_mint(missing)))
     }
 }
 
