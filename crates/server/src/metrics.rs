@@ -4,6 +4,7 @@
 //! that are no longer in force go away. A check costs a few additions.
 
 mod checks;
+mod durations;
 mod gauges;
 mod spans;
 mod tokens;
@@ -14,7 +15,6 @@ use std::sync::Arc;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use tollgate::Moment;
@@ -23,11 +23,9 @@ use tollgate::policy::Policy;
 use crate::door::Door;
 use crate::engine::Engine;
 pub(crate) use checks::{Became, Checks};
+use durations::Durations;
 pub(crate) use spans::{Lost, Spans};
 pub(crate) use tokens::{TokenCounts, TokenResult};
-
-/// Bounds of the durations, in seconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
-const DURATIONS_S: [f64; 11] = [1e-7, 2.5e-7, 5e-7, 1e-6, 2.5e-6, 5e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1];
 
 type Labels = [(&'static str, &'static str); 1];
 
@@ -36,7 +34,7 @@ pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) checks: Checks,
     pub(crate) tokens: TokenCounts,
-    durations: Family<Labels, Histogram>,
+    durations: Durations,
     reloads: Family<Labels, Counter>,
     connections: Family<Labels, Counter>,
     shed: Family<Labels, Counter>,
@@ -77,7 +75,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("tollgate");
         let checks = Checks::registered(&mut registry);
         let tokens = TokenCounts::registered(&mut registry);
-        let durations = Family::<Labels, Histogram>::new_with_constructor(|| Histogram::new(DURATIONS_S));
+        let durations = Durations::default();
         registry.register(
             "check_duration_seconds",
             "Time from a question to its verdict, in the engine; a pipelined batch counts once",
@@ -141,9 +139,7 @@ impl Metrics {
 
     /// Notes how long the engine took for one question, or for a batch of them.
     pub(crate) fn note_duration(&self, door: Door, from: Moment, to: Moment) {
-        #[expect(clippy::cast_precision_loss, reason = "durations are far below 2^53 ns")]
-        let seconds = to.since(from).as_nanos() as f64 / 1e9;
-        self.durations.get_or_create(&[("door", door.name())]).observe(seconds);
+        self.durations.note(door, to.since(from));
     }
 
     pub(crate) fn note_reload(&self, is_ok: bool) {
