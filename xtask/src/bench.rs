@@ -29,6 +29,10 @@ pub(crate) fn execute(workspace: &Workspace, arguments: &[String]) -> Result<Exi
 fn build_servers(workspace: &Workspace) -> Result<(), Problem> {
     succeed(workspace.cargo(["build", "--release", "--package", "tollgate-cli"]))?;
     if !workspace.root().join(TOOLS).join("bin/throttlecrab-server").exists() {
+        if workspace.program("protoc", ["--version"]).read().is_err() {
+            let cure = "apt-get install protobuf-compiler";
+            return Err(Problem::failed(format!("{CRAB} cannot be built without protoc; run: {cure}")));
+        }
         eprintln!("bench: installs {CRAB} into {TOOLS}");
         succeed(workspace.cargo(["install", "--locked", "--root", TOOLS, CRAB]))?;
     }

@@ -40,7 +40,10 @@ pub(super) async fn serve<S>(
         Ok(answer_at(gatehouse, door, peer, request).await)
     });
     let mut builder = http1::Builder::new();
+    // Half closed: nobody looks whether the client is still there while it is answered, which takes no time, and the next
+    // request is read into the room of this one.
     builder
+        .half_close(true)
         .header_read_timeout(None)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
