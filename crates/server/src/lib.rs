@@ -37,6 +37,7 @@ mod logs;
 mod service_manager;
 mod stopping;
 mod telemetry;
+mod trust;
 
 #[doc(hidden)]
 pub use http::desk;

@@ -18,6 +18,7 @@ use tollgate::{ExplicitCharge, ExplicitVerdict};
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
+use crate::lingering;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
 use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
@@ -72,8 +73,7 @@ pub(crate) async fn serve(
                 Next::Read => break,
                 Next::Write => tokio::task::yield_now().await,
                 Next::Close => {
-                    let _ = stream.shutdown().await;
-                    return;
+                    return lingering::close(&mut stream, &mut stop).await;
                 }
             }
         }

@@ -15,7 +15,6 @@ mod keeping;
 mod refresher;
 mod ring;
 mod schedule;
-mod trust;
 mod unknown_keys;
 
 #[cfg(test)]

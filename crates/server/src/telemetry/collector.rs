@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,12 +14,12 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message;
-use tokio_rustls::rustls;
+use tokio_rustls::rustls::RootCertStore;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::plan::Plan;
+use crate::trust;
 
 /// Longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -56,12 +55,11 @@ impl Collector {
         let is_tls = plan.endpoint.scheme_str() == Some("https");
         // Nobody is trusted where nobody needs to be: the machine's authorities are a thousand objects.
         let roots = if is_tls { authorities(plan.certificate.as_ref())? } else { RootCertStore::empty() };
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let tls = tls.map_err(|error| error.to_string())?;
-        let tls = tls.with_root_certificates(roots).with_no_client_auth();
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(trust::config(roots)?)
+            .https_or_http()
+            .enable_http1()
+            .build();
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_MAX)
@@ -121,16 +119,10 @@ fn seconds(value: &HeaderValue) -> Option<Duration> {
 
 /// Whom to believe: those in the file, or those whom the machine believes (`SSL_CERT_FILE`, else its store).
 fn authorities(file: Option<&(&'static str, String)>) -> Result<RootCertStore, String> {
-    let mut roots = RootCertStore::empty();
     let Some((variable, file)) = file else {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err("the machine trusts no authority; install ca-certificates, or name a file in \
-                OTEL_EXPORTER_OTLP_CERTIFICATE"
-                .to_owned());
-        }
-        return Ok(roots);
+        return trust::of_machine();
     };
+    let mut roots = RootCertStore::empty();
     let why = |error: &dyn fmt::Display| {
         format!("{variable} is '{file}': {error}; name a file of certificates in PEM")
     };

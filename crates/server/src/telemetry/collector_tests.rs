@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use tokio_rustls::rustls;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTracePartialSuccess;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -6,6 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,7 +23,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tollgate::jwt::KEY_BYTES_MAX;
 
 use super::endpoint::Endpoint;
-use super::{schedule, trust};
+use super::schedule;
+use crate::trust;
 
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -63,9 +65,11 @@ async fn get(endpoint: &Endpoint) -> Result<Fetched, FetchError> {
     }
     let host = endpoint.host.to_string();
     let name = ServerName::try_from(host).map_err(|_| FetchError::Name(endpoint.host.clone()))?;
-    let config = tokio::task::spawn_blocking(trust::config).await;
-    let config = config.unwrap_or_else(|error| Err(error.to_string())).map_err(FetchError::Trust)?;
-    let stream = TlsConnector::from(config).connect(name, stream).await.map_err(FetchError::Tls)?;
+    // Whom the machine trusts is read for every fetch and forgotten afterwards: fetches are minutes apart, and certificates change.
+    let config = tokio::task::spawn_blocking(|| trust::config(trust::of_machine()?)).await;
+    let mut config = config.unwrap_or_else(|error| Err(error.to_string())).map_err(FetchError::Trust)?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(FetchError::Tls)?;
     exchange(endpoint, stream).await
 }
 

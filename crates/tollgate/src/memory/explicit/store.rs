@@ -170,10 +170,10 @@ impl ExplicitStore {
             Purpose::Charge => (level.charged(ask.cost.as_micros()).stored(), full_at(&level, &told)),
             _ => (start, full_after(now, level.time_to_full())),
         };
-        if !self.take(seat, ask.id, balance, full_at, now) {
+        if !self.take(&seat, ask.id, balance, full_at, now) {
             return MoveIn::LookAgain;
         }
-        self.note_taken(seat, ask.id, now);
+        self.note_taken(&seat, ask.id, now);
         drop(gates);
         if purpose == Purpose::Charge { MoveIn::Decided(told) } else { MoveIn::LookAgain }
     }

@@ -123,7 +123,7 @@ impl Table {
     }
 
     /// The slots of a bucket's first (0) or second (1) window, each with whether the bucket prefers it.
-    pub(crate) fn seats(&self, id: BucketId, which: usize) -> impl Iterator<Item = (&Slot, bool)> {
+    pub(crate) fn seats(&self, id: BucketId, which: usize) -> impl Iterator<Item = (&Slot, bool)> + use<'_> {
         let line = preferred(id, which);
         let slots = self.window(id.windows[which]).iter().enumerate();
         slots.map(move |(index, slot)| (slot, index / LINE_SLOTS == line))
