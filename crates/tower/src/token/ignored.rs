@@ -6,21 +6,25 @@ use tollgate::{InForce, PolicyLimiter};
 use crate::Warning;
 use crate::header_fields::HeaderFields;
 
-/// Nothing.
-#[derive(Debug, Default)]
-pub(crate) struct Token {
-    pub(crate) user: Option<String>,
-    pub(crate) plan: Option<String>,
-}
+/// There is none.
+#[derive(Debug)]
+pub(crate) enum Token {}
 
 /// Reads none.
 #[derive(Debug, Default)]
 pub(crate) struct TokenReader;
 
 impl Token {
-    #[expect(clippy::unused_self, reason = "as with the feature")]
+    pub(crate) fn user(&self) -> Option<&str> {
+        match *self {}
+    }
+
+    pub(crate) fn plan(&self) -> Option<&str> {
+        match *self {}
+    }
+
     pub(crate) fn claims(&self) -> Claims<'_> {
-        Claims::None
+        match *self {}
     }
 }
 
@@ -31,12 +35,12 @@ impl TokenReader {
         _: &PolicyLimiter,
         policy: &InForce<'_>,
         fields: HeaderFields<'_>,
-    ) -> Result<Token, Option<Warning>> {
+    ) -> Result<Option<Box<Token>>, Option<Warning>> {
         match &policy.jwt {
             Some(settings) if fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
-            _ => Ok(Token::default()),
+            _ => Ok(None),
         }
     }
 }

@@ -19,9 +19,9 @@ const USUAL_HEADER: &str = "authorization";
 pub(crate) struct Token {
     claims: TokenClaims,
     /// Of verified tokens alone.
-    pub(crate) user: Option<String>,
+    user: Option<String>,
     /// Of verified tokens alone.
-    pub(crate) plan: Option<String>,
+    plan: Option<String>,
 }
 
 /// The keys at hand.
@@ -31,20 +31,24 @@ pub(crate) struct TokenReader {
     verifier: OnceLock<ArcSwap<Verifier>>,
 }
 
-impl Default for Token {
-    fn default() -> Token {
-        Token { claims: TokenClaims::None, user: None, plan: None }
-    }
-}
-
 impl Token {
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    pub(crate) fn plan(&self) -> Option<&str> {
+        self.plan.as_deref()
+    }
+
     pub(crate) fn claims(&self) -> Claims<'_> {
         self.claims.as_claims()
     }
 
     /// With the user and the plan that a verified token names; in the usual claims if the policy has no settings.
     fn of(claims: TokenClaims, settings: Option<&JwtSettings>) -> Token {
-        let TokenClaims::Verified(value) = &claims else { return Token { claims, ..Token::default() } };
+        let TokenClaims::Verified(value) = &claims else {
+            return Token { claims, user: None, plan: None };
+        };
         let usual;
         let settings = if let Some(settings) = settings {
             settings
@@ -64,41 +68,41 @@ impl TokenReader {
         self.verifier.get_or_init(|| ArcSwap::new(Arc::clone(&verifier))).store(verifier);
     }
 
-    /// What the request's token says. A token that counts for nothing is an error, with a warning if that is the program's
+    /// What the request's token says; `None` if it has none, as most do, or if nobody asks. A token that counts for nothing is an error, with a warning if that is the program's
     /// own doing.
     pub(crate) fn read(
         &self,
         limiter: &PolicyLimiter,
         policy: &InForce<'_>,
         fields: HeaderFields<'_>,
-    ) -> Result<Token, Option<Warning>> {
+    ) -> Result<Option<Box<Token>>, Option<Warning>> {
         if let Some(verifier) = self.verifier.get() {
             let verifier = verifier.load();
             if !fields.0.contains_key(verifier.header()) {
-                return Ok(Token::default());
+                return Ok(None);
             }
             let claims = verifier.read(&fields, limiter.wall_time().as_secs()).map_err(|_| None)?;
-            return Ok(Token::of(claims, policy.jwt.as_ref()));
+            return Ok(Some(Box::new(Token::of(claims, policy.jwt.as_ref()))));
         }
         match &policy.jwt {
             Some(settings) if settings.keys.is_empty() => unverified(policy, fields),
             Some(settings) if fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
-            Some(_) => Ok(Token::default()),
+            Some(_) => Ok(None),
             None => unverified(policy, fields),
         }
     }
 }
 
 /// The claims by the token's own account, where there are no keys and a rule trusts someone upstream.
-fn unverified(policy: &InForce<'_>, fields: HeaderFields<'_>) -> Result<Token, Option<Warning>> {
+fn unverified(policy: &InForce<'_>, fields: HeaderFields<'_>) -> Result<Option<Box<Token>>, Option<Warning>> {
     if !policy.trusts_upstream_claims() {
-        return Ok(Token::default());
+        return Ok(None);
     }
     let header = policy.jwt.as_ref().map_or(USUAL_HEADER, |settings| &settings.header);
     let claims = read_unverified(header, &fields).map_err(|_| None)?;
-    Ok(Token { claims, ..Token::default() })
+    Ok(Some(Box::new(Token { claims, user: None, plan: None })))
 }
 
 #[cfg(test)]
