@@ -23,8 +23,8 @@ pub(crate) struct Open {
 
 impl Open {
     /// What a decision that awaits the response leaves open.
-    pub(crate) fn new(limiter: &PolicyLimiter, decision: Decision) -> Box<Open> {
-        Box::new(Open { limiter: limiter.clone(), decision })
+    pub(crate) fn new(limiter: &PolicyLimiter, decision: Decision) -> Open {
+        Open { limiter: limiter.clone(), decision }
     }
 
     /// Refunds and settles by the response. A field of which there are several says nothing.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
-use tollgate::policy::{ClientAddressSettings, Facts, client_address, trust_line};
+use tollgate::policy::{Claims, ClientAddressSettings, Facts, client_address, trust_line};
 use tollgate::{Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
@@ -60,7 +60,11 @@ impl Turnstile {
         }
         let turn = Turn::of(&decision);
         let fields = AdmissionFields::of(&self.limiter, &decision);
-        let open = if decision.awaits_response() { Some(Open::new(&self.limiter, decision)) } else { None };
+        let open = if decision.awaits_response() {
+            Some(Box::new(Open::new(&self.limiter, decision)))
+        } else {
+            None
+        };
         match turn {
             None => Passage::Free(Admitted { fields, open }),
             Some(turn) => Passage::InTurn(turn, Admitted { fields, open }),
@@ -76,17 +80,18 @@ impl Turnstile {
     fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
-        let (user, plan) = match head.extensions.get::<Principal>() {
+        let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
             // The plan of somebody's token is not that of whom the program knows.
-            Some(principal) => (principal.user.as_deref(), principal.plan.as_deref()),
-            None => (token.user.as_deref(), token.plan.as_deref()),
+            (Some(principal), _) => (principal.user.as_deref(), principal.plan.as_deref()),
+            (None, Some(token)) => (token.user.as_deref(), token.plan.as_deref()),
+            (None, None) => (None, None),
         };
         let mut facts = Facts {
             address,
             headers: &fields,
             user,
             plan,
-            claims: token.claims(),
+            claims: token.as_ref().map_or(Claims::None, |token| token.claims()),
             ..request_facts::of(head, body)
         };
         if let Some(facts_with) = &self.facts_with {
@@ -120,16 +125,16 @@ impl Turnstile {
     }
 
     /// What the request's token says, if it counts (K4).
-    fn read_token(&self, policy: &InForce<'_>, fields: HeaderFields<'_>) -> Token {
+    fn read_token(&self, policy: &InForce<'_>, fields: HeaderFields<'_>) -> Option<Box<Token>> {
         match self.tokens.read(&self.limiter, policy, fields) {
             Ok(token) => token,
             Err(Some(warning)) => {
                 self.counts.refused_tokens.add_and(|| self.warn(&warning));
-                Token::default()
+                None
             }
             Err(None) => {
                 self.counts.refused_tokens.add();
-                Token::default()
+                None
             }
         }
     }

@@ -1,16 +1,19 @@
 //! Tokens, where they count for nothing.
 
+use std::convert::Infallible;
+
 use tollgate::policy::Claims;
 use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
 use crate::header_fields::HeaderFields;
 
-/// Nothing.
-#[derive(Debug, Default)]
+/// There is none.
+#[derive(Debug)]
 pub(crate) struct Token {
     pub(crate) user: Option<String>,
     pub(crate) plan: Option<String>,
+    never: Infallible,
 }
 
 /// Reads none.
@@ -18,9 +21,8 @@ pub(crate) struct Token {
 pub(crate) struct TokenReader;
 
 impl Token {
-    #[expect(clippy::unused_self, reason = "as with the feature")]
     pub(crate) fn claims(&self) -> Claims<'_> {
-        Claims::None
+        match self.never {}
     }
 }
 
@@ -31,12 +33,12 @@ impl TokenReader {
         _: &PolicyLimiter,
         policy: &InForce<'_>,
         fields: HeaderFields<'_>,
-    ) -> Result<Token, Option<Warning>> {
+    ) -> Result<Option<Box<Token>>, Option<Warning>> {
         match &policy.jwt {
             Some(settings) if fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
-            _ => Ok(Token::default()),
+            _ => Ok(None),
         }
     }
 }

@@ -26,18 +26,18 @@ impl TokenReader {
         self.verifier.get_or_init(|| ArcSwap::new(Arc::clone(&verifier))).store(verifier);
     }
 
-    /// What the request's token says. A token that counts for nothing is an error, with a warning if that is the program's
+    /// What the request's token says; `None` if it has none, as most do, or if nobody asks. A token that counts for nothing is an error, with a warning if that is the program's
     /// own doing.
     pub(crate) fn read(
         &self,
         limiter: &PolicyLimiter,
         policy: &InForce<'_>,
         fields: HeaderFields<'_>,
-    ) -> Result<Token, Option<Warning>> {
+    ) -> Result<Option<Box<Token>>, Option<Warning>> {
         if let Some(verifier) = self.verifier.get() {
             let verifier = verifier.load();
             if !fields.0.contains_key(verifier.header()) {
-                return Ok(Token::default());
+                return Ok(None);
             }
             return verified(&verifier, limiter, policy, fields).map_err(|_| None);
         }
@@ -45,8 +45,11 @@ impl TokenReader {
             Some(settings) if !settings.keys.is_empty() && fields.0.contains_key(&*settings.header) => {
                 Err(Some(Warning::WithoutTokenKeys))
             }
-            Some(settings) if !settings.keys.is_empty() => Ok(Token::default()),
-            _ => Bearer::by_own_account(policy, &fields).map_err(|_| None),
+            Some(settings) if !settings.keys.is_empty() => Ok(None),
+            _ if policy.trusts_upstream_claims() => {
+                Bearer::by_own_account(policy, &fields).map(|token| Some(Box::new(token))).map_err(|_| None)
+            }
+            _ => Ok(None),
         }
     }
 }
@@ -57,11 +60,11 @@ fn verified(
     limiter: &PolicyLimiter,
     policy: &InForce<'_>,
     fields: HeaderFields<'_>,
-) -> Result<Token, TokenFault> {
-    let Some(token) = token_in(verifier.header(), &fields) else { return Ok(Token::default()) };
+) -> Result<Option<Box<Token>>, TokenFault> {
+    let Some(token) = token_in(verifier.header(), &fields) else { return Ok(None) };
     let claims = verifier.verify(token, limiter.wall_time().as_secs())?;
-    Ok(match &policy.jwt {
+    Ok(Some(Box::new(match &policy.jwt {
         Some(settings) => Bearer::of_verified(claims, settings),
         None => Bearer::of_verified(claims, &JwtSettings::default()),
-    })
+    })))
 }
