@@ -6,7 +6,7 @@ use super::Letter;
 use crate::identity::{BucketId, Seed};
 use crate::memory::explicit::slot::FullAt;
 use crate::memory::explicit::store::ExplicitStore;
-use crate::memory::explicit::table::{Table, reserve, tag_of};
+use crate::memory::explicit::table::{Table, tag_of};
 use crate::memory::explicit::told::ExplicitAsk;
 use crate::memory::store::When;
 use crate::{Crowding, ExplicitVerdict, Verdict};
