@@ -81,9 +81,9 @@ impl Watch {
         for path in folders {
             let identity = identity(&path);
             // Again, even if it was watched: the watcher forgets a folder of which it is told late that it went.
-            let watched = watcher.watch(&path, RecursiveMode::NonRecursive);
-            let folder = Folder { identity: identity.filter(|_| watched.is_ok()), path };
-            if let Err(error) = watched
+            let result = watcher.watch(&path, RecursiveMode::NonRecursive);
+            let folder = Folder { identity: identity.filter(|_| result.is_ok()), path };
+            if let Err(error) = result
                 && !before.contains(&folder)
             {
                 let folder = folder.path.display();
@@ -105,8 +105,11 @@ impl Matter {
     fn note(&mut self, event: &Event) -> bool {
         let is_of_name = |path: &PathBuf| self.names.contains(path);
         let Some(name) = event.paths.iter().find(|path| is_of_name(path)).cloned() else {
-            let is_of_folder = event.paths.iter().any(|path| self.folders.contains(path));
-            return event.need_rescan() || (is_of_folder && !event.kind.is_access());
+            let folder = event.paths.iter().find(|path| self.folders.contains(path));
+            let folder = folder.filter(|_| !event.kind.is_access());
+            // Whoever writes into a file of a folder that went does not write into ours.
+            self.written.retain(|name| folder.is_none_or(|folder| name.parent() != Some(folder)));
+            return event.need_rescan() || folder.is_some();
         };
         let is_written = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => false,
@@ -135,4 +138,35 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
 
 fn lock(matter: &Mutex<Matter>) -> MutexGuard<'_, Matter> {
     matter.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use notify::event::{CreateKind, DataChange, RemoveKind, RenameMode};
+
+    #[test]
+    fn what_matters_is_told_and_what_is_being_written_when_it_is_closed() {
+        let mut matter = Matter::default();
+        matter.is_now(vec!["/conf/p.yaml".into()], vec!["/conf".into()]);
+        let mut told = |kind, path: &str| {
+            let is_told = matter.note(&Event::new(kind).add_path(path.into()));
+            (is_told, !matter.written.is_empty())
+        };
+        let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
+        let opened = EventKind::Access(AccessKind::Open(AccessMode::Any));
+        let moved = EventKind::Modify(ModifyKind::Name(RenameMode::To));
+        for kind in [data, closed, moved, EventKind::Create(CreateKind::File)] {
+            assert_eq!(told(kind, "/conf/server.log"), (false, false), "{kind:?}");
+        }
+        assert_eq!(told(opened, "/conf/p.yaml"), (false, false));
+        assert_eq!(told(moved, "/conf/p.yaml"), (true, false));
+        if TELLS_CLOSED {
+            assert_eq!(told(data, "/conf/p.yaml"), (false, true));
+            assert_eq!(told(closed, "/conf/p.yaml"), (true, false));
+            assert_eq!(told(data, "/conf/p.yaml"), (false, true));
+            assert_eq!(told(EventKind::Remove(RemoveKind::Folder), "/conf"), (true, false));
+        }
+    }
 }
