@@ -20,8 +20,8 @@ pub(crate) struct Engine {
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
     in_force: ArcSwap<Loaded>,
-    /// Held by whoever reloads the policy.
-    reloading: Mutex<()>,
+    /// Held by whoever reloads the policy; what was refused last, unless something was accepted since.
+    reloading: Mutex<Option<Refused>>,
     is_stopping: AtomicBool,
 }
 
@@ -36,6 +36,9 @@ pub(crate) struct Loaded {
     pub(crate) is_outdated: bool,
 }
 
+/// Tells one refusal from another: the text's hash, if there is a text, and the fault.
+type Refused = (Option<String>, String);
+
 /// What became of a reload.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reload {
@@ -45,6 +48,8 @@ pub(crate) enum Reload {
     OtherKeys,
     /// The text is the one in force, and so are its keys.
     Unchanged,
+    /// What was refused before is refused again, for the same fault.
+    StillRefused,
 }
 
 impl Engine {
@@ -84,15 +89,18 @@ impl Engine {
             tokens,
             source,
             in_force: ArcSwap::from_pointee(loaded),
-            reloading: Mutex::new(()),
+            reloading: Mutex::new(None),
             is_stopping: AtomicBool::new(false),
         })
     }
 
-    /// Reads the policy again and puts it in force, if it is another one and sound. Balances carry over.
-    pub(crate) fn reload(&self) -> Result<Reload, PolicyFault> {
-        let _reloading = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = self.reload_alone();
+    /// Reads the policy again and puts it in force, if it is another one and sound. Balances carry over. A fault is told and counted
+    /// once, unless somebody asked for the reload.
+    pub(crate) fn reload(&self, is_asked: bool) -> Result<Reload, PolicyFault> {
+        let mut refused = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.source.read();
+        let hash = text.as_ref().ok().map(PolicyText::hash);
+        let result = text.and_then(|text| self.reload_alone(text));
         let before = self.in_force.load();
         let is_outdated = result.is_err();
         if before.is_outdated != is_outdated {
@@ -100,16 +108,18 @@ impl Engine {
             let (text, version, hash) = (text.clone(), *version, hash.clone());
             self.in_force.store(std::sync::Arc::new(Loaded { text, version, hash, is_outdated }));
         }
+        let refused_before = refused.take();
+        *refused = result.as_ref().err().map(|fault| (hash, fault.to_string()));
         match &result {
             Ok(Reload::Swapped | Reload::OtherKeys) => self.metrics.note_reload(true),
+            Err(_) if !is_asked && *refused == refused_before => return Ok(Reload::StillRefused),
             Err(_) => self.metrics.note_reload(false),
-            Ok(Reload::Unchanged) => {}
+            Ok(Reload::Unchanged | Reload::StillRefused) => {}
         }
         result
     }
 
-    fn reload_alone(&self) -> Result<Reload, PolicyFault> {
-        let text = self.source.read()?;
+    fn reload_alone(&self, text: PolicyText) -> Result<Reload, PolicyFault> {
         let before = self.in_force.load();
         if before.text == text {
             let keys = change_of_keys(&self.tokens, &text, &self.limiter.policy())?;

@@ -1,10 +1,12 @@
 //! The policy that is to be in force: a file, or the one that is built in.
 //!
-//! Promises one line for every way in which a file can be no text, and that no more than [`POLICY_BYTES_MAX`] of it is read.
+//! Promises one line for every way in which a file can be no text, that no more than [`POLICY_BYTES_MAX`] of it is read, and that
+//! nobody waits for the other end of a pipe.
 
 use std::fmt::{self, Write};
-use std::fs::File;
+use std::fs::{Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -100,11 +102,20 @@ fn text_of(path: &Path) -> Result<String, String> {
             "it is longer than {POLICY_BYTES_MAX} bytes (4 MiB); describe many clients by one rule and a key"
         )
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let check_kind = |metadata: &Metadata| match () {
+        () if metadata.is_dir() => Err("it is a directory; name a file in it".to_owned()),
+        () if !metadata.is_file() => {
+            Err("it is no plain file, so it cannot be read again when it changes; name a plain file"
+                .to_owned())
+        }
+        () => Ok(()),
+    };
+    // Before it is opened, since that alone may do something to a device.
+    check_kind(&path.metadata().map_err(unreadable)?)?;
+    // It may be another one by now: to open a pipe would be to wait for whoever writes into it.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
-    if metadata.is_dir() {
-        return Err("it is a directory; name a file in it".to_owned());
-    }
+    check_kind(&metadata)?;
     if metadata.len() > POLICY_BYTES_MAX {
         return Err(too_large());
     }

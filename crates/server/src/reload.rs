@@ -1,24 +1,32 @@
 //! Keeps the policy fresh (P10), and the keys in files that it names: they are read again when a file or a link on the way to it
 //! changes, and on SIGHUP.
 //!
-//! What is watched are directories, since editors and deployments replace files and links rather than writing into them. A bad
-//! file leaves the old policy in force.
+//! Changes are told by the machine ([`watch`]), and seen by looking every [`LOOK_EVERY`] ([`looks`]) where it does not. A bad file
+//! leaves the old policy in force.
+
+mod looks;
+mod watch;
+mod way;
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::engine::{Engine, Reload};
 use crate::service_manager::ServiceManager;
+use looks::Looks;
+use watch::Watch;
+use way::Way;
 
 /// How long to wait after a change for those that come with it.
 const SETTLE: Duration = Duration::from_millis(50);
+/// How often to look at the files. What is seen twice is believed, so a change that is not told takes a second at most.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Changes that wait to be noticed; more say nothing new.
 const CHANGES_MAX: usize = 1;
 
@@ -36,42 +44,43 @@ impl Following {
 /// Begins to follow the policy's file: from now on no change is missed, nor is one since it was read.
 pub(crate) fn follow(engine: &Arc<Engine>, manager: &Arc<ServiceManager>) -> io::Result<Following> {
     let hangup = signal(SignalKind::hangup())?;
-    let (tell, changes) = mpsc::channel(CHANGES_MAX);
-    let watch = Watch::new(&engine.files(), tell.clone());
+    let (tell, told) = mpsc::channel(CHANGES_MAX);
     // It may have changed before it was watched.
     let _ = tell.try_send(());
+    // The embedded policy has none, for good.
+    let has_files = !engine.files().is_empty();
+    let watch = has_files.then(|| Watch::new(tell.clone()));
+    let changes = Changes { hangup, told, watch, looks: Looks::default(), tell };
     let (engine, manager) = (Arc::clone(engine), Arc::clone(manager));
-    Ok(Following(tokio::spawn(run(engine, manager, hangup, changes, watch))))
+    Ok(Following(tokio::spawn(run(engine, manager, changes))))
 }
 
-async fn run(
-    engine: Arc<Engine>,
-    manager: Arc<ServiceManager>,
-    mut hangup: Signal,
-    mut changes: mpsc::Receiver<()>,
-    mut watch: Watch,
-) {
+/// All that may say that the files have changed.
+struct Changes {
+    hangup: Signal,
+    told: mpsc::Receiver<()>,
+    /// Unless there are no files.
+    watch: Option<Watch>,
+    looks: Looks,
+    /// The channel stays open while nothing is watched.
+    tell: mpsc::Sender<()>,
+}
+
+async fn run(engine: Arc<Engine>, manager: Arc<ServiceManager>, mut changes: Changes) {
     loop {
-        let is_asked = tokio::select! {
-            _ = hangup.recv() => true,
-            _ = changes.recv() => {
-                tokio::time::sleep(SETTLE).await;
-                while changes.try_recv().is_ok() {}
-                false
-            }
-        };
-        // Links may lead elsewhere now.
-        watch.refresh(&engine.files());
+        let is_asked = changes.next(&engine).await;
+        let files = engine.files();
+        changes.note_read(ways(&engine).await);
         if is_asked {
             manager.reloading();
             engine.tokens.want_fresh();
         }
         let (before, reloaded) = (engine.summary(), Arc::clone(&engine));
         // A large policy takes a while to compile.
-        let _ = tokio::task::spawn_blocking(move || reload(&reloaded, is_asked)).await;
+        let _ = spawn_blocking(move || reload(&reloaded, is_asked)).await;
         // Another policy names other files, which may have changed before they were watched.
-        if watch.refresh(&engine.files()) {
-            let _ = watch.tell.try_send(());
+        if engine.files() != files {
+            let _ = changes.tell.try_send(());
         }
         let after = engine.summary();
         if is_asked {
@@ -82,88 +91,62 @@ async fn run(
     }
 }
 
+impl Changes {
+    /// Waits until the files are to be read. Whether somebody asks for it.
+    async fn next(&mut self, engine: &Arc<Engine>) -> bool {
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // The first is at once.
+        look.tick().await;
+        loop {
+            let is_changed = tokio::select! {
+                _ = self.hangup.recv() => return true,
+                _ = self.told.recv() => {
+                    sleep(SETTLE).await;
+                    while self.told.try_recv().is_ok() {}
+                    !self.is_being_written()
+                }
+                _ = look.tick(), if self.watch.is_some() => {
+                    let ways = ways(engine).await;
+                    self.looks.note_seen(ways, self.is_being_written())
+                }
+            };
+            if is_changed {
+                return false;
+            }
+        }
+    }
+
+    fn is_being_written(&self) -> bool {
+        self.watch.as_ref().is_some_and(Watch::is_being_written)
+    }
+
+    /// The files are read now, and links may lead elsewhere.
+    fn note_read(&mut self, ways: Vec<Way>) {
+        if let Some(watch) = &mut self.watch {
+            watch.refresh(&ways);
+        }
+        self.looks.note_read(ways);
+    }
+}
+
+/// The ways to the files, as they are now.
+async fn ways(engine: &Engine) -> Vec<Way> {
+    let files = engine.files();
+    // A file system may take its time.
+    let look = spawn_blocking(move || files.iter().map(|file| Way::to(file)).collect());
+    look.await.unwrap_or_default()
+}
+
 fn reload(engine: &Engine, is_asked: bool) {
-    match engine.reload() {
+    match engine.reload(is_asked) {
         Ok(Reload::Swapped) => {
             let loaded = engine.loaded();
             tracing::info!(version = loaded.version, hash = loaded.hash, "another policy is in force");
         }
         Ok(Reload::OtherKeys) => tracing::info!("other keys for tokens are in force"),
         Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
-        Ok(Reload::Unchanged) => {}
+        Ok(Reload::Unchanged | Reload::StillRefused) => {}
         Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
     }
-}
-
-/// The directories that are watched.
-struct Watch {
-    watcher: Option<RecommendedWatcher>,
-    watched: Vec<PathBuf>,
-    /// The channel stays open while nothing is watched.
-    tell: mpsc::Sender<()>,
-}
-
-impl Watch {
-    /// Watches these files, and those that [`Watch::refresh`] is given later; without any, nothing for good.
-    fn new(files: &[PathBuf], tell: mpsc::Sender<()>) -> Watch {
-        let kept = tell.clone();
-        let told = move |event: notify::Result<notify::Event>| {
-            let is_read = matches!(&event, Ok(event) if event.kind.is_access());
-            if !is_read {
-                let _ = tell.try_send(());
-            }
-        };
-        let watcher = files.first().and_then(|_| match notify::recommended_watcher(told) {
-            Ok(watcher) => Some(watcher),
-            Err(error) => {
-                tracing::warn!(%error, "cannot watch the policy's file; send SIGHUP when it has changed");
-                None
-            }
-        });
-        let mut watch = Watch { watcher, watched: Vec::new(), tell: kept };
-        watch.refresh(files);
-        watch
-    }
-
-    /// Watches every directory on the way to the files, and no other. Whether some were not watched before.
-    fn refresh(&mut self, files: &[PathBuf]) -> bool {
-        let Some(watcher) = &mut self.watcher else { return false };
-        let mut wanted: Vec<PathBuf> = files.iter().flat_map(|file| directories(file)).collect();
-        wanted.sort();
-        wanted.dedup();
-        for directory in self.watched.iter().filter(|directory| !wanted.contains(directory)) {
-            let _ = watcher.unwatch(directory);
-        }
-        for directory in &wanted {
-            // Again, even if it was watched: it may be another one of the same name.
-            if let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) {
-                tracing::warn!(directory = %directory.display(), %error, "cannot watch for changes of the policy");
-            }
-        }
-        let is_more = wanted.iter().any(|directory| !self.watched.contains(directory));
-        self.watched = wanted;
-        is_more
-    }
-}
-
-/// Where the file is, where each link on the way to it is, and where it truly is.
-fn directories(path: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut add = |directory: Option<&Path>| {
-        let directory = match directory {
-            Some(directory) if !directory.as_os_str().is_empty() => directory.to_owned(),
-            Some(_) => PathBuf::from("."),
-            None => return,
-        };
-        if !found.contains(&directory) {
-            found.push(directory);
-        }
-    };
-    add(path.parent());
-    let links = path.ancestors().skip(1).filter(|ancestor| ancestor.is_symlink());
-    links.for_each(|link| add(link.parent()));
-    if let Ok(target) = path.canonicalize() {
-        add(target.parent());
-    }
-    found
 }

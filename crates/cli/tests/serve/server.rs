@@ -95,6 +95,16 @@ impl Server {
         }
     }
 
+    /// Waits until nothing was said for so long, or a hundred lines were.
+    pub(crate) fn wait_for_silence(&mut self, time: Duration) {
+        self.said.extend((0..100).map_while(|_| self.lines.recv_timeout(time).ok()));
+    }
+
+    /// How many of the lines that were waited for have this text.
+    pub(crate) fn times_said(&self, text: &str) -> usize {
+        self.said.iter().filter(|line| line.contains(text)).count()
+    }
+
     /// Where a door is.
     #[track_caller]
     pub(crate) fn address(&self, door: &str) -> SocketAddr {
