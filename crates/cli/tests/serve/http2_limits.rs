@@ -97,6 +97,9 @@ fn who_takes_requests_back_as_fast_as_it_sends_them_is_cut_off() {
     let _ = frames.0.write_all(&flood);
     assert_eq!(frames.goodbye(), Some(ENHANCE_YOUR_CALM));
     assert_eq!(server.http().get("/livez").status, 200);
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    assert!(!said.iter().any(|line| line.contains("WARN")), "strangers do not write our log: {said:#?}");
 }
 
 #[test]
