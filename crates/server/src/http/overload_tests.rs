@@ -135,8 +135,7 @@ async fn who_takes_a_long_answer_drop_by_drop_is_given_up() {
     let mut slow = connect(&gatehouse);
     let checks = vec![r#"{"key": "a", "rate": 1, "burst": 1, "cost": 2}"#; 1_000].join(",");
     let body = format!("{{\"checks\": [{checks}]}}");
-    let head =
-        format!("POST /v1/check/batch HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+    let head = format!("POST /v1/check/batch HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
     slow.write_all((head + &body).as_bytes()).await.unwrap();
     let (mut taken, mut piece) = (Vec::new(), [0; 2_000]);
     loop {
