@@ -31,6 +31,8 @@ mod limits;
 mod mint;
 #[path = "serve/observed.rs"]
 mod observed;
+#[path = "serve/open_files.rs"]
+mod open_files;
 #[path = "serve/policies.rs"]
 mod policies;
 #[path = "serve/reload.rs"]

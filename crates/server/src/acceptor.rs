@@ -6,16 +6,15 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::accept_faults::AcceptFaults;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::listener::{Listener, Stream};
+use crate::open_files::Share;
 use crate::{http, lingering, resp_door};
 
 /// How long to wait when the machine has no more connections to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// Connections of a door that are told at a time why they are turned away; more are turned away in silence.
-const SHEDDING_MAX: usize = 256;
 
 /// What a client of the HTTP doors is told that is turned away.
 const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
@@ -30,11 +29,13 @@ pub(crate) async fn run(
     gatehouse: Arc<Gatehouse>,
     door: Door,
     listener: Listener,
+    share: Share,
     mut stop: watch::Receiver<bool>,
 ) {
-    let most = gatehouse.max_connections;
+    let most = share.connections.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(most));
-    let shedding = Arc::new(Semaphore::new(SHEDDING_MAX));
+    let shedding = Arc::new(Semaphore::new(share.shedding));
+    let mut faults = AcceptFaults::default();
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -43,7 +44,7 @@ pub(crate) async fn run(
         let stream = match accepted {
             Ok(stream) => stream,
             Err(error) => {
-                tracing::warn!(%door, %error, "cannot accept connections; trying again");
+                faults.note(door, &error, gatehouse.engine.limiter.limiter().now());
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

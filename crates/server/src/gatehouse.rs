@@ -16,6 +16,7 @@ use crate::door::Door;
 use crate::engine::Engine;
 use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
+use crate::open_files::Shares;
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
@@ -28,7 +29,6 @@ use crate::{acceptor, reload, resp, stopping, tokens};
 pub(crate) struct Gatehouse {
     pub(crate) engine: Arc<Engine>,
     pub(crate) resp: Arc<resp::Settings>,
-    pub(crate) max_connections: usize,
     pub(crate) idle_timeout: Duration,
     pub(crate) body_room: BodyRoom,
     /// `None` if nothing is traced.
@@ -70,7 +70,6 @@ impl Gatehouse {
         Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::default(),
-            max_connections: 10,
             idle_timeout: Duration::from_mins(1),
             body_room: BodyRoom::new(BODIES_BYTES_MAX),
             telemetry: None,
@@ -105,6 +104,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let engine = Engine::new(source, settings.max_keys, snapshot.as_ref()).map_err(ServeError::Policy)?;
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
+    let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
+    let shares = Shares::of_system(settings.max_connections, &open);
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
@@ -119,7 +120,6 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
         resp: Arc::new(resp_settings),
-        max_connections: settings.max_connections,
         idle_timeout: settings.idle_timeout,
         body_room: BodyRoom::new(BODIES_BYTES_MAX),
         telemetry,
@@ -129,13 +129,13 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let (stop_health, health_stops) = watch::channel(false);
     let (mut open_doors, mut health) = (JoinSet::new(), JoinSet::new());
     for (door, listener, _) in doors {
-        let gatehouse = Arc::clone(&gatehouse);
+        let (gatehouse, share) = (Arc::clone(&gatehouse), shares.of_door(door));
         match door {
             Door::Http | Door::Resp => {
-                open_doors.spawn(acceptor::run(gatehouse, door, listener, doors_stop.clone()));
+                open_doors.spawn(acceptor::run(gatehouse, door, listener, share, doors_stop.clone()));
             }
             Door::Admin | Door::Metrics => {
-                health.spawn(acceptor::run(gatehouse, door, listener, health_stops.clone()));
+                health.spawn(acceptor::run(gatehouse, door, listener, share, health_stops.clone()));
             }
         }
     }

@@ -50,7 +50,7 @@ use crate::gatehouse::Gatehouse;
 use crate::lingering;
 use crate::patient_stream::PatientStream;
 
-pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom};
+pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
 pub(crate) use answer::millis_up;
 pub(crate) use facts::{answer as answer_facts, decided as decide_facts};

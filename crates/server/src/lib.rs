@@ -14,10 +14,12 @@ mod address;
 mod door;
 mod settings;
 
+mod accept_faults;
 mod acceptor;
 mod http;
 mod lingering;
 mod listener;
+mod open_files;
 mod passed_sockets;
 mod patient_stream;
 pub mod resp;

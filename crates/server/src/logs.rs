@@ -6,8 +6,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::settings::LogForm;
 
-/// What is written unless `RUST_LOG` says otherwise.
-const USUAL: &str = "info";
+/// What is written unless `RUST_LOG` says otherwise. What strangers do wrong is answered and counted; the libraries below us would
+/// write it down as well, as often as they like.
+const USUAL: &str = "info,h2=error,hyper=error,hyper_util=error";
 
 /// Begins to write logs on stderr. A second time it does nothing.
 pub fn begin(form: LogForm) {

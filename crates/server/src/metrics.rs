@@ -103,7 +103,7 @@ impl Metrics {
         let requests_shed = Family::<Labels, Counter>::default();
         registry.register(
             "requests_shed",
-            "Requests answered 503 because there was no room for their bodies or answers",
+            "Requests turned away because there was no room for them or their answers",
             requests_shed.clone(),
         );
         let spans = Spans::registered(&mut registry);
@@ -113,9 +113,7 @@ impl Metrics {
         for door in Door::ALL {
             let _ = connections.get_or_create(&[("door", door.name())]);
             let _ = shed.get_or_create(&[("door", door.name())]);
-            if door.speaks_http() {
-                let _ = requests_shed.get_or_create(&[("door", door.name())]);
-            }
+            let _ = requests_shed.get_or_create(&[("door", door.name())]);
         }
         registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         Metrics {

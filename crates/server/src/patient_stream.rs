@@ -1,7 +1,8 @@
-//! A connection whose other end must make progress: one that says nothing, or takes no answer, for too long is given up.
+//! A connection whose other end must make progress: one that says nothing, or does not take its answer, for too long is given up.
 //!
 //! Costs nothing while there is progress: the timer is not set anew by every read, so time-outs are between one and two times
-//! as long as they are said to be. What progress in reading is may be the caller's to say, so that one byte now and then is none.
+//! as long as they are said to be. One byte now and then is no progress: what is in reading may be the caller's to say, and in writing
+//! it is an answer that was taken whole, or a least rate. Whoever writes must flush: that is how it is known that all was taken.
 
 use std::io;
 use std::pin::Pin;
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
+
+/// What the other end must take of a long answer, in bytes per second.
+const TAKEN_BYTES_PER_SECOND_MIN: u128 = 16 * 1_024;
 
 /// A connection with time-outs.
 #[derive(Debug)]
@@ -36,21 +40,46 @@ enum Progress {
     OfBytes(bool),
     /// The caller says so.
     Told(Arc<AtomicBool>),
+    /// All that there was to say was taken at some time, or so many bytes.
+    OfAnswers { was_all_taken: bool, bytes: u128 },
 }
 
 impl Progress {
-    fn take(&mut self) -> bool {
+    const OF_ANSWERS: Progress = Progress::OfAnswers { was_all_taken: false, bytes: 0 };
+
+    fn note_bytes(&mut self, count: usize) {
+        match self {
+            Progress::OfBytes(was_made) => *was_made = true,
+            Progress::Told(_) => {}
+            Progress::OfAnswers { bytes, .. } => *bytes = bytes.saturating_add(count as u128),
+        }
+    }
+
+    fn note_all_taken(&mut self) {
+        if let Progress::OfAnswers { was_all_taken, .. } = self {
+            *was_all_taken = true;
+        }
+    }
+
+    /// Whether there was, in the last `time`.
+    fn take(&mut self, time: Duration) -> bool {
         match self {
             Progress::OfBytes(was_made) => std::mem::take(was_made),
             Progress::Told(was_made) => was_made.swap(false, Ordering::Relaxed),
+            Progress::OfAnswers { was_all_taken, bytes } => {
+                let is_fast = *bytes * 1_000 >= TAKEN_BYTES_PER_SECOND_MIN * time.as_millis();
+                let was_made = *was_all_taken || is_fast;
+                *self = Progress::OF_ANSWERS;
+                was_made
+            }
         }
     }
 }
 
 impl<S> PatientStream<S> {
-    /// Gives up reading when nothing came for `read`, and writing when nothing was taken for `write`.
+    /// Gives up reading when nothing came for `read`, and writing when an answer was neither taken in `write` nor at the least rate.
     pub(crate) fn new(stream: S, read: Duration, write: Duration) -> PatientStream<S> {
-        let (reading, writing) = (Progress::OfBytes(false), Progress::OfBytes(false));
+        let (reading, writing) = (Progress::OfBytes(false), Progress::OF_ANSWERS);
         PatientStream {
             stream,
             reading: Patience::new(read, reading),
@@ -58,9 +87,10 @@ impl<S> PatientStream<S> {
         }
     }
 
-    /// Gives up reading when nobody has set `progress` for `limit`, and writing when nothing was taken for as long.
+    /// Gives up reading when nobody has set `progress` for `limit`, and writing when an answer was neither taken in as long nor at the
+    /// least rate.
     pub(crate) fn told(stream: S, limit: Duration, progress: Arc<AtomicBool>) -> PatientStream<S> {
-        let (reading, writing) = (Progress::Told(progress), Progress::OfBytes(false));
+        let (reading, writing) = (Progress::Told(progress), Progress::OF_ANSWERS);
         PatientStream {
             stream,
             reading: Patience::new(limit, reading),
@@ -77,9 +107,6 @@ impl Patience {
     /// What a read or write came to: an error if it has been waited for too long.
     fn judge<T>(&mut self, result: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         if result.is_ready() {
-            if let Progress::OfBytes(was_made) = &mut self.progress {
-                *was_made = true;
-            }
             return result;
         }
         ready!(self.poll_spent(cx));
@@ -92,7 +119,7 @@ impl Patience {
             let running = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(*limit)));
             ready!(running.as_mut().poll(cx));
             *timer = None;
-            if !progress.take() {
+            if !progress.take(*limit) {
                 return Poll::Ready(());
             }
         }
@@ -106,6 +133,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for PatientStream<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if result.is_ready() {
+            self.reading.progress.note_bytes(1);
+        }
         self.reading.judge(result, cx)
     }
 }
@@ -113,11 +143,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for PatientStream<S> {
 impl<S: AsyncWrite + Unpin> AsyncWrite for PatientStream<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        if let Poll::Ready(Ok(count)) = &result {
+            self.writing.progress.note_bytes(*count);
+        }
         self.writing.judge(result, cx)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let result = Pin::new(&mut self.stream).poll_flush(cx);
+        if result.is_ready() {
+            self.writing.progress.note_all_taken();
+        }
         self.writing.judge(result, cx)
     }
 
@@ -190,5 +226,56 @@ mod tests {
         let (_deaf, ours) = duplex(64);
         let mut ours = PatientStream::new(ours, SECOND, SECOND);
         assert_eq!(ours.write_all(&[0; 65]).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+    }
+
+    /// How it goes to send a long answer to who takes so many bytes every tenth of a second.
+    async fn sent_to_who_takes(bytes: usize) -> io::Result<()> {
+        let (mut theirs, ours) = duplex(64);
+        tokio::spawn(async move {
+            let mut taken = vec![0; bytes];
+            loop {
+                tokio::time::sleep(SECOND / 10).await;
+                if theirs.read_exact(&mut taken).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let mut ours = PatientStream::new(ours, SECOND, SECOND);
+        ours.write_all(&[0; 200_000]).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_a_long_answer_drop_by_drop_is_given_up() {
+        for bytes in [1, 100, 1_500] {
+            assert_eq!(
+                sent_to_who_takes(bytes).await.unwrap_err().kind(),
+                io::ErrorKind::TimedOut,
+                "{bytes}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_a_long_answer_fast_enough_has_it_whole() {
+        assert!(sent_to_who_takes(2_000).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_every_short_answer_whole_is_not_given_up() {
+        let (mut theirs, ours) = duplex(64);
+        tokio::spawn(async move {
+            let mut taken = [0; 100];
+            loop {
+                tokio::time::sleep(SECOND * 9 / 10).await;
+                if theirs.read_exact(&mut taken).await.is_err() {
+                    break;
+                }
+            }
+        });
+        let mut ours = PatientStream::new(ours, SECOND, SECOND);
+        for _ in 0..20 {
+            ours.write_all(&[0; 100]).await.unwrap();
+            ours.flush().await.unwrap();
+        }
     }
 }

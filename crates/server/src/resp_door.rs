@@ -1,14 +1,20 @@
 //! The RESP door: a socket around [`resp::Session`](crate::resp::Session), one task for each connection.
 //!
 //! A read's worth of requests is answered at once and sent in one write. A connection that always has more to ask lets others go
-//! in between. Whoever begins a request must finish it in time.
+//! in between. Whoever begins a request must finish it in time. Replies that are not taken at once, and long requests that are not
+//! finished, take room of what all connections may make us hold ([`BodyRoom`](crate::http::BodyRoom)).
 
 #[cfg(test)]
 mod fairness;
+#[cfg(test)]
+mod room_tests;
 
 use std::cell::RefCell;
-use std::future::pending;
+use std::future::{pending, poll_fn};
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -18,6 +24,7 @@ use tollgate::{ExplicitCharge, ExplicitVerdict};
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
+use crate::http::{NoRoom, Taken};
 use crate::lingering;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
@@ -28,6 +35,8 @@ use crate::resp_check;
 const READ_BYTES: usize = 16 * 1_024;
 /// Bytes read and written, after which others have their turn: a read's worth, or many small ones that come without a pause.
 const TURN_BYTES: usize = 24 * 1_024;
+/// What a client is told whose request is long, unfinished and one too many.
+const NO_ROOM: &[u8] = b"-ERR no room for a request that long at the moment; send it again later\r\n";
 /// Bytes of room for replies that a connection keeps.
 const OUTPUT_BYTES_KEPT: usize = 16 * 1_024;
 /// Pools keep connections that say nothing for a while. A request that was begun, and a reply, have less time:
@@ -45,6 +54,7 @@ pub(crate) async fn serve(
     let mut store = Store(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
     let (mut deadline, mut turn_bytes) = (None, 0);
+    let mut unfinished = None;
     loop {
         // Whatever is open when the program is to end was answered before it came here.
         let read = tokio::select! {
@@ -62,7 +72,7 @@ pub(crate) async fn serve(
                 deadline = None;
             }
             if !output.is_empty() {
-                if stream.write_all(&output).await.is_err() {
+                if send(gatehouse, &mut stream, &output, input.len()).await.is_err() {
                     return;
                 }
                 turn_bytes += output.len();
@@ -83,11 +93,55 @@ pub(crate) async fn serve(
         // A connection that once had much to say does not keep the room for it.
         input.shrink_to(READ_BYTES);
         input.reserve(READ_BYTES);
+        if hold(gatehouse, &mut unfinished, &input) == Err(NoRoom) {
+            if send(gatehouse, &mut stream, NO_ROOM, 0).await.is_ok() {
+                lingering::close(&mut stream, &mut stop).await;
+            }
+            return;
+        }
         if turn_bytes >= TURN_BYTES {
             turn_bytes = 0;
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// Sends the replies. Those that are not taken at once take room, with the `waiting_bytes` of requests behind them; who finds none is
+/// given up and counted, and is not told: it does not read.
+async fn send(
+    gatehouse: &Gatehouse,
+    stream: &mut (impl AsyncWrite + Unpin),
+    replies: &[u8],
+    waiting_bytes: usize,
+) -> io::Result<()> {
+    let mut sending = pin!(async {
+        stream.write_all(replies).await?;
+        stream.flush().await
+    });
+    if let Poll::Ready(sent) = poll_fn(|cx| Poll::Ready(sending.as_mut().poll(cx))).await {
+        return sent;
+    }
+    let mut taken = gatehouse.body_room.nothing();
+    if taken.add(replies.len() + waiting_bytes) == Err(NoRoom) {
+        gatehouse.engine.metrics.note_request_shed(Door::Resp);
+        return Err(io::ErrorKind::OutOfMemory.into());
+    }
+    sending.await
+}
+
+/// Takes room for a request that is not finished, if it is longer than one read; gives it back if it is not. Who finds none is counted.
+fn hold(gatehouse: &Gatehouse, unfinished: &mut Option<Taken>, input: &Vec<u8>) -> Result<(), NoRoom> {
+    *unfinished = None;
+    if input.len() <= READ_BYTES {
+        return Ok(());
+    }
+    let mut taken = gatehouse.body_room.nothing();
+    let held = taken.add(input.capacity());
+    match held {
+        Ok(()) => *unfinished = Some(taken),
+        Err(NoRoom) => gatehouse.engine.metrics.note_request_shed(Door::Resp),
+    }
+    held
 }
 
 /// Until the deadline, if there is one.

@@ -25,7 +25,7 @@ use crate::revival::Passage;
 use crate::rule::{Breadth, Rule};
 use crate::shared::{Book, DEFAULT_RULE, RuleError, Shared};
 use crate::snapshot::{Snapshot, SnapshotFault};
-use crate::snapshot_file::{self, SnapshotError, SnapshotProblem};
+use crate::snapshot_file::{self, Capacity, SnapshotError, SnapshotProblem};
 use crate::waiting::Queues;
 
 /// How many keys a limiter holds unless told otherwise: 2.6 MB.
@@ -151,7 +151,15 @@ impl LimiterBuilder {
             _ => {}
         }
         let snapshot = match &self.snapshot {
-            Some(path) => snapshot_file::read(path)?.map(|snapshot| (path.clone(), snapshot)),
+            Some(path) => {
+                let capacity = Capacity {
+                    keys_max: self.keys_max,
+                    explicit_keys_max: self.explicit_keys_max,
+                    // Of a table with fewer entries now, more may have been saved.
+                    log_entries_max: self.log_entries_max.max(LOG_ENTRIES_DEFAULT),
+                };
+                snapshot_file::read(path, capacity)?.map(|snapshot| (path.clone(), snapshot))
+            }
             None => None,
         };
         let tables = self.tables()?;

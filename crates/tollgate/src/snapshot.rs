@@ -127,13 +127,20 @@ impl Snapshot {
         out.end()
     }
 
+    /// How many bytes tell whether anything is a snapshot.
+    pub(crate) const FIRST_BYTES: usize = MAGIC.len();
+
+    /// Whether bytes begin like what [`Snapshot::write_to`] writes, now or in the version before.
+    pub(crate) fn begins(bytes: &[u8]) -> Result<(), SnapshotFault> {
+        let is_known = bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_BEFORE);
+        if is_known { Ok(()) } else { Err(SnapshotFault::NotASnapshot) }
+    }
+
     /// Reads what [`Snapshot::write_to`] wrote, now or in the version before.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
+        Snapshot::begins(bytes)?;
         let (magic, content) = bytes.split_at_checked(MAGIC.len()).ok_or(SnapshotFault::NotASnapshot)?;
         let has_explicit = magic == MAGIC;
-        if !has_explicit && magic != MAGIC_BEFORE {
-            return Err(SnapshotFault::NotASnapshot);
-        }
         let (content, sum) = content.split_last_chunk().ok_or(SnapshotFault::Damaged)?;
         if checksum(&bytes[..MAGIC.len() + content.len()]) != u64::from_le_bytes(*sum) {
             return Err(SnapshotFault::Damaged);

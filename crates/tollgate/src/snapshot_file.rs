@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use crate::identity::random_word;
@@ -11,6 +11,31 @@ use crate::snapshot::{Snapshot, SnapshotFault};
 
 /// Largest snapshot that is read: a table of 500 million keys.
 const SNAPSHOT_BYTES_MAX: u64 = 16 << 30;
+/// What a snapshot may have besides buckets, in bytes: rules and their tiers.
+const RULES_BYTES_MAX: u64 = 64 << 20;
+/// Bytes for each key of a table, of the policy or with limits that come with the call, if every slot is taken and every window
+/// crowded: above 8/5 · 24 + 8/5 and 8/6 · 40 + 24/6.
+const KEY_BYTES_MAX: u64 = 64;
+/// Bytes for each entry of a sliding log, if every log has one.
+const LOG_ENTRY_BYTES_MAX: u64 = 56;
+
+/// What the tables that a snapshot is for have room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Capacity {
+    pub(crate) keys_max: usize,
+    pub(crate) explicit_keys_max: usize,
+    pub(crate) log_entries_max: usize,
+}
+
+impl Capacity {
+    /// Bytes that no snapshot of such tables exceeds.
+    fn bytes_max(self) -> u64 {
+        let keys = (self.keys_max as u64).saturating_add(self.explicit_keys_max as u64);
+        let logs = (self.log_entries_max as u64).saturating_mul(LOG_ENTRY_BYTES_MAX);
+        let all = keys.saturating_mul(KEY_BYTES_MAX).saturating_add(logs).saturating_add(RULES_BYTES_MAX);
+        all.min(SNAPSHOT_BYTES_MAX)
+    }
+}
 
 /// Writes a snapshot beside `path` and then moves it there, so that a crash leaves the old one or the new one.
 pub(crate) fn write(path: &Path, snapshot: &Snapshot) -> Result<(), SnapshotError> {
@@ -52,17 +77,26 @@ pub fn sweep_unfinished_saves(path: impl AsRef<Path>) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// Reads a snapshot; `None` if there is no such file, as on a first start.
-pub(crate) fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotError> {
+/// Reads a snapshot; `None` if there is no such file, as on a first start. What does not begin like one, or is longer than one of such
+/// tables can be, is refused before it is read.
+pub(crate) fn read(path: &Path, capacity: Capacity) -> Result<Option<Snapshot>, SnapshotError> {
     let fault = |problem| SnapshotError::new(path, problem);
-    let file = match File::open(path) {
+    let io_fault = |error: io::Error| fault(SnapshotProblem::Io(error.to_string()));
+    let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(fault(SnapshotProblem::Io(error.to_string()))),
+        Err(error) => return Err(io_fault(error)),
     };
+    let mut first = Vec::new();
+    file.by_ref().take(Snapshot::FIRST_BYTES as u64).read_to_end(&mut first).map_err(io_fault)?;
+    Snapshot::begins(&first).map_err(|reason| fault(SnapshotProblem::Fault(reason)))?;
+    let (bytes_len, bytes_max) = (file.metadata().map_err(io_fault)?.len(), capacity.bytes_max());
+    if bytes_len > bytes_max {
+        return Err(fault(SnapshotProblem::TooLong { bytes_len, bytes_max, capacity }));
+    }
+    file.rewind().map_err(io_fault)?;
     let mut bytes = Vec::new();
-    let read = file.take(SNAPSHOT_BYTES_MAX).read_to_end(&mut bytes);
-    read.map_err(|error| fault(SnapshotProblem::Io(error.to_string())))?;
+    file.take(bytes_max).read_to_end(&mut bytes).map_err(io_fault)?;
     Snapshot::decode(&bytes).map(Some).map_err(|reason| fault(SnapshotProblem::Fault(reason)))
 }
 
@@ -87,6 +121,7 @@ pub(crate) enum SnapshotProblem {
     Io(String),
     Fault(SnapshotFault),
     KeysMax { field: &'static str, saved: u64, asked: usize },
+    TooLong { bytes_len: u64, bytes_max: u64, capacity: Capacity },
 }
 
 impl SnapshotError {
@@ -109,6 +144,12 @@ impl fmt::Display for SnapshotError {
                 f,
                 "snapshot `{path}` is of a table with `{field}` {saved}, and this one has {asked}; set `{field}` to {saved}, \
                  or delete the file to start with full buckets"
+            ),
+            SnapshotProblem::TooLong { bytes_len, bytes_max, capacity } => write!(
+                f,
+                "snapshot `{path}` has {bytes_len} bytes, and one of tables with `keys_max` {} and `explicit_keys_max` {} has at \
+                 most {bytes_max}; set those to what they were when it was written, or delete the file to start with full buckets",
+                capacity.keys_max, capacity.explicit_keys_max
             ),
         }
     }

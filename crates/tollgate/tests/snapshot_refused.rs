@@ -60,6 +60,28 @@ fn a_file_of_something_else_is_refused() {
 }
 
 #[test]
+fn a_huge_file_is_refused_before_it_is_read() {
+    // Holes, which take no room on the disk: whoever read it all would need more memory than there is.
+    const HUGE: u64 = 1 << 36;
+    let scratch = Scratch::new("huge");
+    let bytes = snapshot(&scratch);
+    let grow = || fs::OpenOptions::new().write(true).open(scratch.file()).unwrap().set_len(HUGE).unwrap();
+    grow();
+    assert_eq!(
+        refusal(&scratch),
+        format!(
+            "snapshot `{}` has {HUGE} bytes, and one of tables with `keys_max` 1000 and `explicit_keys_max` 1000 has at most \
+             {}; set those to what they were when it was written, or delete the file to start with full buckets",
+            scratch.file().display(),
+            2 * 1_000 * 64 + 1_000_000 * 56 + (64 << 20)
+        )
+    );
+    scratch.write(&vec![0; bytes.len()]);
+    grow();
+    assert!(refusal(&scratch).contains(" is not a snapshot of this version"));
+}
+
+#[test]
 fn a_file_that_is_cut_short_is_refused() {
     let scratch = Scratch::new("cut_short");
     let bytes = snapshot(&scratch);

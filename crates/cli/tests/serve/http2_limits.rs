@@ -86,7 +86,8 @@ fn so_many_requests_may_be_open_at_a_time_and_one_more_is_refused() {
 
 #[test]
 fn who_takes_requests_back_as_fast_as_it_sends_them_is_cut_off() {
-    let server = Server::new(&[]);
+    // So few that the system has enough files for them, and nothing is to be warned of.
+    let server = Server::new(&["--max-connections", "100"]);
     let mut frames = Frames::to(server.address("http"));
     let mut flood = Vec::new();
     for stream in 0..5_000 {
@@ -97,6 +98,9 @@ fn who_takes_requests_back_as_fast_as_it_sends_them_is_cut_off() {
     let _ = frames.0.write_all(&flood);
     assert_eq!(frames.goodbye(), Some(ENHANCE_YOUR_CALM));
     assert_eq!(server.http().get("/livez").status, 200);
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    assert!(!said.iter().any(|line| line.contains("WARN")), "strangers do not write our log: {said:#?}");
 }
 
 #[test]

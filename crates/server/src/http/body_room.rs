@@ -1,4 +1,4 @@
-//! Room for what is held while others are waited for: bytes of all connections of the HTTP doors together.
+//! Room for what is held while others are waited for: bytes of all connections together.
 //!
 //! A body that came in one piece is answered before anything else happens, so it needs none. Whoever finds no room is told 503 and
 //! counted; nobody waits for room.
@@ -12,7 +12,7 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Most bytes of bodies, and of answers of HTTP/2, that are held at a time.
+/// Most bytes of bodies, of answers of HTTP/2, and of what is unfinished or not taken over the Redis protocol, that are held at a time.
 pub(crate) const BODIES_BYTES_MAX: usize = 256 * 1_024 * 1_024;
 
 /// Room that is left.
@@ -21,14 +21,14 @@ pub(crate) struct BodyRoom(Arc<Semaphore>);
 
 /// Room that is taken; given back when this is dropped.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(crate) struct Taken {
     room: BodyRoom,
     bytes: Option<OwnedSemaphorePermit>,
 }
 
 /// There is no room.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NoRoom;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NoRoom;
 
 impl BodyRoom {
     pub(crate) fn new(bytes_max: usize) -> BodyRoom {
@@ -36,14 +36,14 @@ impl BodyRoom {
     }
 
     /// Nothing yet, to be added to.
-    pub(super) fn nothing(&self) -> Taken {
+    pub(crate) fn nothing(&self) -> Taken {
         Taken { room: self.clone(), bytes: None }
     }
 }
 
 impl Taken {
     /// Takes more.
-    pub(super) fn add(&mut self, bytes: usize) -> Result<(), NoRoom> {
+    pub(crate) fn add(&mut self, bytes: usize) -> Result<(), NoRoom> {
         let bytes = u32::try_from(bytes).map_err(|_| NoRoom)?;
         let more = Arc::clone(&self.room.0).try_acquire_many_owned(bytes).map_err(|_| NoRoom)?;
         match &mut self.bytes {

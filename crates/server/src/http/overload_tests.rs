@@ -1,6 +1,7 @@
 //! Bodies and answers that are held take room, of which there is so much: whoever finds none is told so, and counted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
@@ -126,4 +127,26 @@ async fn an_answer_that_the_client_does_not_take_holds_its_room() {
     }
     let held = statuses.iter().filter(|(status, _)| *status == 200).count();
     assert!(held >= 1 && statuses.iter().any(|(status, _)| *status == 503), "{statuses:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_takes_a_long_answer_drop_by_drop_is_given_up() {
+    let gatehouse = Gatehouse::with_room(1_024 * 1_024);
+    let mut slow = connect(&gatehouse);
+    let checks = vec![r#"{"key": "a", "rate": 1, "burst": 1, "cost": 2}"#; 1_000].join(",");
+    let body = format!("{{\"checks\": [{checks}]}}");
+    let head = format!("POST /v1/check/batch HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+    slow.write_all((head + &body).as_bytes()).await.unwrap();
+    let (mut taken, mut piece) = (Vec::new(), [0; 2_000]);
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        match slow.read(&mut piece).await.unwrap() {
+            0 => break,
+            bytes => taken.extend_from_slice(&piece[..bytes]),
+        }
+    }
+    let taken = String::from_utf8_lossy(&taken);
+    let (head, body) = taken.split_once("\r\n\r\n").unwrap();
+    let whole = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    assert!(head.starts_with("HTTP/1.1 200 ") && body.len() < whole.parse().unwrap(), "{head}");
 }
