@@ -1,11 +1,10 @@
 //! A request's facts as JSON describes them, and what the policy decides of it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy};
-use tollgate::{Answering, Decision, PolicyLimiter, Span, Standing, Verdict};
+use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy, Rule};
+use tollgate::{Answering, Cost, Decision, PolicyLimiter, Span, Standing, Verdict};
 
 use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
@@ -86,18 +85,12 @@ pub(super) fn with<T>(
     ask: impl FnOnce(&Facts<'_>) -> T,
 ) -> Result<T, Problem> {
     let method = method(raw.method.as_ref())?;
-    let mut target = Cow::Borrowed(text("path", raw.path.as_ref(), TARGET_BYTES_MAX)?.unwrap_or("/"));
-    if !target.starts_with('/') && &*target != "*" {
-        let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(&target));
+    let target = text("path", raw.path.as_ref(), TARGET_BYTES_MAX)?.unwrap_or("/");
+    if !target.starts_with('/') && target != "*" {
+        let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(target));
         return Err(Problem::field("path", detail));
     }
-    let with_cost;
-    let mut headers = raw.headers.as_ref().map(|headers| &headers.0);
-    if let Some(cost) = raw.cost {
-        number::cost(Some(cost))?;
-        with_cost = name_cost(&engine.limiter.policy(), cost, headers, &mut target)?;
-        headers = Some(&with_cost);
-    }
+    let headers = raw.headers.as_ref().map(|headers| &headers.0);
     let headers = headers.map_or(&NoHeaders as &dyn Headers, |headers| headers);
     let (mut user, mut plan) =
         (text("user", raw.user.as_ref(), NAME_BYTES_MAX)?, text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?);
@@ -114,7 +107,8 @@ pub(super) fn with<T>(
         user,
         plan,
         claims: bearer.claims(),
-        ..Facts::new(&method, &target)
+        cost: raw.cost.map(|cost| said_cost(&limiter.policy(), cost)).transpose()?,
+        ..Facts::new(&method, target)
     };
     Ok(ask(&facts))
 }
@@ -149,36 +143,16 @@ fn address(typed: Option<&Text<'_>>) -> Result<Option<IpAddr>, Problem> {
     })
 }
 
-/// Puts the cost wherever a rule looks for one: into the target, and into the header fields that it returns. Where no rule does, it would change nothing, which nobody means.
-fn name_cost(
-    policy: &Policy,
-    cost: f64,
-    headers: Option<&Vec<(String, String)>>,
-    target: &mut Cow<'_, str>,
-) -> Result<Vec<(String, String)>, Problem> {
-    let (mut fields, mut queries): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for rule in &policy.rules {
-        match &rule.cost.source {
-            CostSource::Header(name) if !fields.contains(&&**name) => fields.push(name),
-            CostSource::Query(name) if !queries.contains(&&**name) => queries.push(name),
-            _ => {}
-        }
-    }
-    #[expect(clippy::float_cmp, reason = "1 is exact, and what every rule charges anyway")]
-    if fields.is_empty() && queries.is_empty() && cost != 1.0 {
+/// The cost that the caller says. Where no rule looks for one, it would change nothing, which nobody means.
+fn said_cost(policy: &Policy, said: f64) -> Result<Cost, Problem> {
+    let cost = number::cost(Some(said))?;
+    let is_asked_for =
+        |rule: &Rule| matches!(rule.cost.source, CostSource::Header(_) | CostSource::Query(_));
+    if cost != Cost::ONE && !policy.rules.iter().any(is_asked_for) {
         let detail = format!(
-            "`cost` is {cost}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"
+            "`cost` is {said}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"
         );
         return Err(Problem::field("cost", detail));
     }
-    let mut headers = headers.cloned().unwrap_or_default();
-    for name in fields {
-        headers.retain(|(field, _)| !field.eq_ignore_ascii_case(name));
-        headers.push((name.to_owned(), cost.to_string()));
-    }
-    for name in queries {
-        let mark = if target.contains('?') { '&' } else { '?' };
-        let _ = write!(target.to_mut(), "{mark}{name}={cost}");
-    }
-    Ok(headers)
+    Ok(cost)
 }
