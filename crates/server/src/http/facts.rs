@@ -16,9 +16,9 @@ use crate::door::Door;
 use crate::engine::Engine;
 
 /// Longest path with its query, in bytes.
-const TARGET_BYTES_MAX: usize = 16 * 1_024;
+pub(super) const TARGET_BYTES_MAX: usize = 16 * 1_024;
 /// Longest host, user or plan, in bytes.
-const NAME_BYTES_MAX: usize = 4 * 1_024;
+pub(super) const NAME_BYTES_MAX: usize = 4 * 1_024;
 
 /// Decides a described request, and says what is to be told of it over HTTP.
 pub(super) fn decide(
