@@ -26,8 +26,6 @@ const UNITS_PER_MILLI: u64 = MICROS_PER_TOKEN * 1_000_000;
 pub(super) struct Pending {
     /// Nanoseconds from one token to the next, rounded down.
     interval_nanos: u64,
-    /// Whether more was wanted than the bucket can hold: the bucket is only looked at, and the answer is "limited".
-    is_never: bool,
 }
 
 /// Reads the arguments.
@@ -60,8 +58,8 @@ pub(super) fn read<'b>(
     let wanted = Cost::tokens(quantity);
     let is_never = terms.limit.never_admits(wanted);
     let cost = if is_never { Cost::micros(0) } else { wanted };
-    let ask = Ask { key, limit: terms.limit, cost, is_peek: cost == Cost::micros(0) };
-    Ok((ask, Pending { interval_nanos: terms.interval_nanos, is_never }))
+    let ask = Ask { key, limit: terms.limit, cost, is_peek: cost == Cost::micros(0), is_never };
+    Ok((ask, Pending { interval_nanos: terms.interval_nanos }))
 }
 
 /// Appends the five integers: limited or not, limit, remaining, seconds to wait or −1, seconds until the bucket is full.
@@ -69,8 +67,8 @@ pub(super) fn read<'b>(
 pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &mut Vec<u8>) {
     let burst = ask.limit.burst();
     let remaining = answer.remaining.min(burst);
-    let is_limited = pending.is_never || !answer.is_admitted;
-    let retry_after = if is_limited && !pending.is_never {
+    let is_limited = ask.is_never || !answer.is_admitted;
+    let retry_after = if is_limited && !ask.is_never {
         pending.seconds_to_mint(ask.cost.into(), remaining)
     } else {
         -1
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     fn seconds(interval_nanos: u64, missing_micros: u64) -> i64 {
-        let pending = Pending { interval_nanos, is_never: false };
+        let pending = Pending { interval_nanos };
         pending.seconds_to_mint(Tokens::from_micros(missing_micros), Tokens::ZERO)
     }
 
