@@ -138,6 +138,20 @@ fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
 }
 
 #[test]
+fn a_request_of_http_1_1_names_one_host() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    for hosts in ["", "host: a\r\nhost: a\r\n"] {
+        http.send(format!("GET /livez HTTP/1.1\r\n{hosts}\r\n"));
+        assert_eq!(http.answer().fault(), (400, "Host".to_owned()), "{hosts}");
+    }
+    http.send("GET /livez HTTP/1.1\r\nhost:\r\n\r\n");
+    assert_eq!(http.answer().status, 200, "an empty one is one");
+    http.send("GET /livez HTTP/1.0\r\n\r\n");
+    assert_eq!(http.answer().status, 200, "HTTP/1.0 knows none");
+}
+
+#[test]
 fn a_head_that_is_too_large_is_431_though_not_all_of_it_was_read() {
     let server = Server::new(&[]);
     for _ in 0..20 {

@@ -146,8 +146,7 @@ fn address(typed: Option<&Text<'_>>) -> Result<Option<IpAddr>, Problem> {
 /// The cost that the caller says. Where no rule looks for one, it would change nothing, which nobody means.
 fn said_cost(policy: &Policy, said: f64) -> Result<Cost, Problem> {
     let cost = number::cost(Some(said))?;
-    let is_asked_for =
-        |rule: &Rule| matches!(rule.cost.source, CostSource::Header(_) | CostSource::Query(_));
+    let is_asked_for = |rule: &Rule| matches!(rule.cost.source, CostSource::Header(_) | CostSource::Query(_));
     if cost != Cost::ONE && !policy.rules.iter().any(is_asked_for) {
         let detail = format!(
             "`cost` is {said}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"

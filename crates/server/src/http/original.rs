@@ -34,11 +34,13 @@ impl<'r> Original<'r> {
         Ok(Original {
             method: method(one(fields, METHOD_FIELD, line.map(|(method, _)| method))?)?,
             target: target(one(fields, TARGET_FIELD, line.map(|(_, target)| target))?)?,
-            host: one(fields, HOST_FIELD, None).and_then(|host| short(HOST_FIELD, host, NAME_BYTES_MAX)).or_else(
-                |problem| {
-                    if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
-                },
-            )?,
+            host: one(fields, HOST_FIELD, None)
+                .and_then(|host| short(HOST_FIELD, host, NAME_BYTES_MAX))
+                .or_else(
+                    |problem| {
+                        if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
+                    },
+                )?,
         })
     }
 }
@@ -182,15 +184,22 @@ mod tests {
         };
         for method in ["", "G ET", "GET,", "M\u{e4}", &"A".repeat(65)] {
             let refusal = with(0, method);
-            assert!(refusal.contains("`X-Forwarded-Method` is '") && refusal.contains("; write"), "{refusal}");
+            assert!(
+                refusal.contains("`X-Forwarded-Method` is '") && refusal.contains("; write"),
+                "{refusal}"
+            );
         }
         for target in ["", "noslash", "?q", "ftp://a/", "a/b", "httpx://"] {
             let refusal = with(1, target);
             assert!(refusal.contains("`X-Forwarded-Uri` is '") && refusal.contains("; let the"), "{refusal}");
         }
         let long = |bytes: usize| format!("/{}", "a".repeat(bytes - 1));
-        assert!(with(1, &long(TARGET_BYTES_MAX + 1)).contains("`X-Forwarded-Uri` has 16385 bytes; let the proxy"));
-        assert!(with(2, &long(NAME_BYTES_MAX + 1)).contains("`X-Forwarded-Host` has 4097 bytes; let the proxy"));
+        assert!(
+            with(1, &long(TARGET_BYTES_MAX + 1)).contains("`X-Forwarded-Uri` has 16385 bytes; let the proxy")
+        );
+        assert!(
+            with(2, &long(NAME_BYTES_MAX + 1)).contains("`X-Forwarded-Host` has 4097 bytes; let the proxy")
+        );
         let sound = [(0, "PURGE"), (0, "m-search"), (1, "*"), (1, "HTTP://a/b"), (1, "https://a"), (2, "")];
         for (at, value) in sound {
             assert_eq!(with(at, value), "", "{value}");

@@ -68,11 +68,8 @@ pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &m
     let burst = ask.limit.burst();
     let remaining = answer.remaining.min(burst);
     let is_limited = ask.is_never || !answer.is_admitted;
-    let retry_after = if is_limited && !ask.is_never {
-        pending.seconds_to_mint(ask.cost.into(), remaining)
-    } else {
-        -1
-    };
+    let retry_after =
+        if is_limited && !ask.is_never { pending.seconds_to_mint(ask.cost.into(), remaining) } else { -1 };
     output.reserve(ANSWER_BYTES_MAX);
     output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n" } else { b"*5\r\n:0\r\n" });
     integer(output, signed(burst.whole()));
