@@ -54,6 +54,24 @@ fn a_bad_field_is_named() {
 }
 
 #[test]
+fn the_cure_is_one_that_the_caller_has() {
+    let server = Server::new(&[]);
+    for (body, detail) in [
+        (
+            r#"{"key": "", "rate": 1, "burst": 1}"#,
+            "`key` is empty; give the client's identity, as in \"user:42\"",
+        ),
+        (
+            r#"{"key": "a", "rate": 1, "burst": 1, "idempotency_key": ""}"#,
+            "`idempotency_key` is empty; give one for each thing that is to be charged once, or leave it out",
+        ),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "rate": 2}"#, "duplicate field `rate`; give it once"),
+    ] {
+        assert_eq!(server.post("/v1/check", body).json()["detail"], detail, "{body}");
+    }
+}
+
+#[test]
 fn what_is_no_json_object_is_400() {
     let server = Server::new(&[]);
     let mut http = server.http();
