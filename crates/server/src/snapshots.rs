@@ -101,7 +101,10 @@ impl SnapshotFile {
             }
         };
         // Here one setting is the size of both tables.
-        let fault = fault.to_string().replace("`explicit_keys_max`", "`max_keys`").replace("`keys_max`", "`max_keys`");
+        let fault = fault
+            .to_string()
+            .replace("`explicit_keys_max`", "`max_keys`")
+            .replace("`keys_max`", "`max_keys`");
         tracing::error!("every bucket starts full, since the snapshot is no use. {kept}. {fault}");
     }
 }

@@ -99,7 +99,12 @@ fn mistakes_are_one_line_with_place_value_and_cure() {
         "error: --snapshot-every is '99ms': use 100ms or more",
     );
     check(&["config", "--log", "xml"], &[], 2, "error: --log is 'xml': use text or json");
-    check(&["serve", "--brust", "5"], &[], 2, "error: unexpected argument '--brust' found; see 'tollgate serve --help'");
+    check(
+        &["serve", "--brust", "5"],
+        &[],
+        2,
+        "error: unexpected argument '--brust' found; see 'tollgate serve --help'",
+    );
 }
 
 #[test]

@@ -151,7 +151,8 @@ pub(super) fn at_fault(error: CheckError) -> Problem {
     let said = match error {
         CheckError::EmptyKey => "`key` is empty; give the client's identity, as in \"user:42\"".to_owned(),
         CheckError::EmptyIdempotencyKey => {
-            "`idempotency_key` is empty; give one for each thing that is to be charged once, or leave it out".to_owned()
+            "`idempotency_key` is empty; give one for each thing that is to be charged once, or leave it out"
+                .to_owned()
         }
         error => error.to_string(),
     };

@@ -35,7 +35,10 @@ mod tests {
             for method in ["get", "put", "post", "delete", "options", "head", "patch"] {
                 for response in document["paths"][path][method]["responses"].as_object().unwrap().values() {
                     let place = response["$ref"].as_str().unwrap().trim_start_matches('#');
-                    assert!(document.pointer(place).is_some_and(|it| it["description"].is_string()), "{place}");
+                    assert!(
+                        document.pointer(place).is_some_and(|it| it["description"].is_string()),
+                        "{place}"
+                    );
                 }
             }
         }
