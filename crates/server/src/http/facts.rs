@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy, Rule};
-use tollgate::{Answering, Cost, Decision, PolicyLimiter, Span, Standing, Verdict};
+use tollgate::{Answering, Cost, Decision, Span, Standing, Verdict};
 
 use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
@@ -28,7 +28,7 @@ pub(super) fn decide(
     form: Form,
 ) -> Result<Told, Problem> {
     let decision = decided(engine, raw, is_peek, Door::Http)?;
-    Ok(tell(&engine.limiter, &decision, form))
+    Ok(tell(engine, &decision, is_peek, form))
 }
 
 /// Decides a request that was described at whatever door, and counts the check there.
@@ -56,24 +56,29 @@ pub(crate) fn decided(
 }
 
 /// What is to be told of a decision over HTTP.
-pub(super) fn tell(limiter: &PolicyLimiter, decision: &Decision, form: Form) -> Told {
-    answer(limiter, decision, |answering, standing, delay| Told::of(answering, standing, delay, form))
+pub(super) fn tell(engine: &Engine, decision: &Decision, is_peek: bool, form: Form) -> Told {
+    answer(engine, decision, is_peek, |answering, standing, delay| Told::of(answering, standing, delay, form))
 }
 
 /// Shows `tell` what is to be told of a decision, at whatever door: with the bucket that the figures are of, and how long an
 /// admitted request is to be held back.
 pub(crate) fn answer<T>(
-    limiter: &PolicyLimiter,
+    engine: &Engine,
     decision: &Decision,
+    is_peek: bool,
     tell: impl FnOnce(&Answering<'_>, Option<Standing<'_>>, Span) -> T,
 ) -> T {
     let delay = match decision.verdict() {
         Some(Verdict::Admit { delay, .. }) => delay,
         _ => Span::ZERO,
     };
+    let limiter = &engine.limiter;
     limiter.answer(decision, |answering| {
         // An answer without header fields does not know where the client stands.
         let standing = answering.standing().or_else(|| Standing::tightest(limiter.standings(decision)));
+        if !is_peek {
+            engine.metrics.near_limit.note(decision, standing);
+        }
         tell(&answering, standing, delay)
     })
 }
