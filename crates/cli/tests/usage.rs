@@ -58,7 +58,10 @@ fn a_scene_that_does_not_exist_is_named_beside_those_that_do() {
     assert!(stderr.starts_with("error: invalid value 'bursts' for '--scene <NAME>'"), "{stderr}");
     assert!(stderr.contains("worked-example, double-window, idle-reward, burst"), "{stderr}");
     check("demo --svg", "error: a value is required for '--svg <FILE>' but none was supplied");
-    check("demo --scene", "error: a value is required for '--scene <NAME>' but none was supplied");
+    check(
+        "demo --scene",
+        "error: a value is required for '--scene <NAME>' but none was supplied [possible values: worked-example, double-window, idle-reward, burst]",
+    );
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn wrong_usage_ends_with_2() {
     let check = |typed: &str, expected: &str| assert_eq!(complaint(&folder.run(typed), 2), expected);
     check(
         "check",
-        "error: the following required arguments were not provided: <POLICY>...; see 'tollgate check --help'",
+        "error: the following required arguments were not provided: <FILE>...; see 'tollgate check --help'",
     );
     check("check - -", "error: stdin (-) can be read once; name the other file");
     check(

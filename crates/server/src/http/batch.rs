@@ -16,7 +16,7 @@ pub(super) fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
             answers(checks.len(), checks.iter().map(|Object(raw)| decide(engine, raw, false, Form::InBatch)))
         }
         Err(problem) => {
-            let RawPieces { checks } = pieces(body).ok_or(problem)?;
+            let RawPieces { checks } = pieces(body, problem)?;
             answers(
                 checks.len(),
                 checks.iter().map(|piece| {
@@ -30,9 +30,11 @@ pub(super) fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
 
 /// The checks one by one, as they were typed, if it is the checks alone that do not fit; what is no JSON is none in any part.
 #[cold]
-fn pieces(body: &[u8]) -> Option<RawPieces<'_>> {
-    serde_json::from_slice::<Value>(body).ok()?;
-    serde_json::from_slice(body).ok().map(|Object(pieces)| pieces)
+fn pieces(body: &[u8], problem: Problem) -> Result<RawPieces<'_>, Problem> {
+    if serde_json::from_slice::<Value>(body).is_err() {
+        return Err(problem);
+    }
+    wire_fault::read(body)
 }
 
 fn answers(checks: usize, results: impl Iterator<Item = Result<Told, Problem>>) -> Result<Told, Problem> {

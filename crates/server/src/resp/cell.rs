@@ -64,7 +64,7 @@ pub(super) fn read<'b>(
 
 /// Appends the five integers: limited or not, limit, remaining, seconds to wait or −1, seconds until the bucket is full.
 #[inline]
-pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &mut Vec<u8>) {
+pub(super) fn write(ask: &Ask<'_>, pending: Pending, answer: Answer, output: &mut Vec<u8>) {
     let burst = ask.limit.burst();
     let remaining = answer.remaining.min(burst);
     let is_limited = ask.is_never || !answer.is_admitted;
@@ -81,7 +81,7 @@ pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &m
 impl Pending {
     /// Seconds until a bucket that holds `remaining` holds `wanted`: 0 if that is within a millisecond.
     #[inline]
-    fn seconds_to_mint(&self, wanted: Tokens, remaining: Tokens) -> i64 {
+    fn seconds_to_mint(self, wanted: Tokens, remaining: Tokens) -> i64 {
         let missing = wanted.as_micros().saturating_sub(remaining.as_micros());
         // Balances are kept to the micro-token, so what is missing is known to one of them either way, and the larger is told.
         // But whole tokens are missing just after a charge, and then they are exact.
