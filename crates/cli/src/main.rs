@@ -4,6 +4,7 @@
 //! no failure. Knows no arithmetic: whatever is shown was decided by the library.
 
 mod invocation;
+mod mistyped;
 mod page;
 mod problem;
 mod screen;
@@ -38,7 +39,10 @@ use self::page::Page;
 use self::screen::Screen;
 
 fn main() -> ExitCode {
-    let Invocation { verb } = Invocation::parse();
+    let Invocation { verb } = match Invocation::try_parse() {
+        Ok(invocation) => invocation,
+        Err(error) => return mistyped::report(&error),
+    };
     let screen = Screen::of_stdout();
     let page = match verb {
         Verb::Serve(flags) => serve::page(&flags),

@@ -1,7 +1,7 @@
 //! Why the command did not do what it was asked, and the exit code that says so.
 //!
 //! Promises one line on stderr that names the cause and the cure.
-//! Does not know faults of a single flag: clap reports those, in the same form.
+//! Does not know faults of a single flag: `mistyped` reports those, in the same form.
 
 use std::fmt;
 use std::io;
@@ -74,7 +74,7 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Usage(complaint) => write!(f, "{complaint}\n\nFor more information, try '--help'."),
+            Problem::Usage(complaint) => f.write_str(complaint),
             Problem::Limiter(error) => write!(f, "{error}"),
             Problem::Limit(error) => write!(f, "{error}"),
             Problem::Window(error) => write!(f, "{error}"),

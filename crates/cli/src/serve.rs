@@ -3,7 +3,6 @@
 mod flags;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use clap::Args;
 use tollgate_server::{Resolved, begin_logs, resolve, serve};
@@ -29,10 +28,7 @@ pub(crate) struct ServeFlags {
 pub(crate) fn page(flags: &ServeFlags) -> Result<Page, Problem> {
     let resolved = resolved(&flags.settings)?;
     let settings = resolved.settings()?;
-    for warning in &resolved.warnings {
-        let _ = writeln!(io::stderr(), "warning: {warning}");
-    }
-    begin_logs(settings.log);
+    begin_logs(settings.log, &resolved.warnings);
     serve(&settings).map_err(Problem::Serve)?;
     Ok(Page::good(String::new()))
 }

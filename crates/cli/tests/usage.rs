@@ -7,12 +7,13 @@ fn run(typed: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tollgate")).args(typed.split_whitespace()).output().unwrap()
 }
 
-/// The first line on stderr, once stdout has stayed empty and the exit code is 2.
+/// The line on stderr, which is the only one, once stdout has stayed empty and the exit code is 2.
 fn complaint(typed: &str) -> String {
     let Output { status, stdout, stderr } = run(typed);
     let stderr = String::from_utf8(stderr).unwrap();
     assert_eq!((status.code(), stdout.len()), (Some(2), 0), "{typed}: {stderr}");
-    stderr.lines().next().unwrap_or_default().to_owned()
+    assert_eq!(stderr.lines().count(), 1, "{typed}: {stderr}");
+    stderr.trim_end().to_owned()
 }
 
 fn check(typed: &str, expected: &str) {
@@ -38,9 +39,15 @@ fn help_and_version_are_data() {
 
 #[test]
 fn an_unknown_verb_or_flag_is_named() {
-    check("demmo", "error: unrecognized subcommand 'demmo'");
-    check("demo --brust 5", "error: unexpected argument '--brust' found");
-    check("demo extra", "error: unexpected argument 'extra' found");
+    check(
+        "demmo",
+        "error: unrecognized subcommand 'demmo'; a similar subcommand exists: 'demo'; see 'tollgate --help'",
+    );
+    check(
+        "demo --brust 5",
+        "error: unexpected argument '--brust' found; a similar argument exists: '--burst'; see 'tollgate demo --help'",
+    );
+    check("demo extra", "error: unexpected argument 'extra' found; see 'tollgate demo --help'");
 }
 
 #[test]
@@ -51,7 +58,10 @@ fn a_scene_that_does_not_exist_is_named_beside_those_that_do() {
     assert!(stderr.starts_with("error: invalid value 'bursts' for '--scene <NAME>'"), "{stderr}");
     assert!(stderr.contains("worked-example, double-window, idle-reward, burst"), "{stderr}");
     check("demo --svg", "error: a value is required for '--svg <FILE>' but none was supplied");
-    check("demo --scene", "error: a value is required for '--scene <NAME>' but none was supplied");
+    check(
+        "demo --scene",
+        "error: a value is required for '--scene <NAME>' but none was supplied [possible values: worked-example, double-window, idle-reward, burst]",
+    );
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn bad_arrivals_are_refused_with_their_cure() {
     );
     check(
         "demo --every 1s --per-second 1",
-        "error: the argument '--every <SPAN>' cannot be used with '--per-second <REQUESTS>'",
+        "error: the argument '--every <SPAN>' cannot be used with '--per-second <REQUESTS>'; see 'tollgate demo --help'",
     );
 }
 

@@ -32,6 +32,9 @@ pub(crate) fn price(plan: &CostPlan, request: &Request<'_>) -> Price {
             let of_method = costs.iter().find(|(methods, _)| methods.meets(request.method));
             (of_method.map(|(_, cost)| *cost), false)
         }
+        CostSource::Header(_) | CostSource::Query(_) if request.facts.cost.is_some() => {
+            (request.facts.cost, false)
+        }
         CostSource::Header(name) => (request.facts.headers.get(name).and_then(read), true),
         CostSource::Query(name) => (query(request, name, &mut Scratch::default()).and_then(read), true),
         CostSource::RequestBytes { per_token } => {

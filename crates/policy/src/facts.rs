@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use serde_json::Value;
+use tollgate_core::Cost;
 
 /// A request as a door sees it. Borrowed: a check copies nothing of it.
 #[derive(Clone, Copy)]
@@ -29,6 +30,9 @@ pub struct Facts<'a> {
     pub version: &'a str,
     /// Length of the body, if it is known.
     pub body_bytes: Option<u64>,
+    /// What it costs, as somebody trustworthy says: it counts in place of the header field or the parameter of the query that a
+    /// rule reads its cost from, whatever the client wrote there.
+    pub cost: Option<Cost>,
 }
 
 /// What a token says, and who says that it is genuine.
@@ -126,6 +130,7 @@ impl<'a> Facts<'a> {
             route: None,
             version: "HTTP/1.1",
             body_bytes: None,
+            cost: None,
         }
     }
 }

@@ -66,6 +66,7 @@ impl SeenRequest<'_> {
             route: request.route.as_deref(),
             version: &request.version,
             body_bytes: request.body_bytes,
+            cost: None,
         }
     }
 

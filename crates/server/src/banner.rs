@@ -6,11 +6,29 @@ use std::io::{self, Write as _};
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::policy_source::{EMBEDDED_POLICY, PolicySource};
-use crate::settings::Settings;
+use crate::settings::{LogForm, Settings};
 
-/// Says on stderr what is served. If even that fails there is nobody to tell.
+/// Says on stderr what is served; where logs are for programs, in one record for each fact.
 pub(crate) fn print(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
-    let _ = io::stderr().write_all(text(engine, settings, doors).as_bytes());
+    match settings.log {
+        // If even that fails there is nobody to tell.
+        LogForm::Text => drop(io::stderr().write_all(text(engine, settings, doors).as_bytes())),
+        LogForm::Json => record(engine, settings, doors),
+    }
+}
+
+fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
+    for (door, address) in doors {
+        tracing::info!(door = door.name(), address = as_url(*door, address), "the door is open");
+    }
+    let source = match engine.source() {
+        PolicySource::Embedded => "embedded".to_owned(),
+        PolicySource::File(path) => path.display().to_string(),
+    };
+    let rules = engine.limiter.policy().rules.len();
+    tracing::info!(source, rules, hash = %engine.loaded().hash, "the policy is in force");
+    tracing::info!(store = "memory", max_keys = settings.max_keys, "limits hold per instance");
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "tollgate is ready");
 }
 
 fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> String {

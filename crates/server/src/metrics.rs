@@ -6,6 +6,7 @@
 mod checks;
 mod durations;
 mod gauges;
+mod near_limit;
 mod spans;
 mod tokens;
 
@@ -24,6 +25,7 @@ use crate::door::Door;
 use crate::engine::Engine;
 pub(crate) use checks::{Became, Checks};
 use durations::Durations;
+pub(crate) use near_limit::NearLimit;
 pub(crate) use spans::{Lost, Spans};
 pub(crate) use tokens::{TokenCounts, TokenResult};
 
@@ -33,6 +35,7 @@ type Labels = [(&'static str, &'static str); 1];
 pub(crate) struct Metrics {
     registry: Registry,
     pub(crate) checks: Checks,
+    pub(crate) near_limit: NearLimit,
     pub(crate) tokens: TokenCounts,
     durations: Durations,
     reloads: Family<Labels, Counter>,
@@ -74,6 +77,7 @@ impl Metrics {
     pub(crate) fn new() -> Metrics {
         let mut registry = Registry::with_prefix("tollgate");
         let checks = Checks::registered(&mut registry);
+        let near_limit = NearLimit::registered(&mut registry);
         let tokens = TokenCounts::registered(&mut registry);
         let durations = Durations::default();
         registry.register(
@@ -119,6 +123,7 @@ impl Metrics {
         Metrics {
             registry,
             checks,
+            near_limit,
             tokens,
             durations,
             reloads,
@@ -133,6 +138,7 @@ impl Metrics {
     /// Makes room for the rules of the policy that came into force, and forgets those of the one before.
     pub(crate) fn follow_policy(&self, policy: &Policy) {
         self.checks.follow_policy(policy);
+        self.near_limit.follow_policy(policy);
     }
 
     /// Notes how long the engine took for one question, or for a batch of them.

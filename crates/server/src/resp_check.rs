@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tollgate::{Decision, PolicyLimiter, Refused};
+use tollgate::{Decision, Refused};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -13,7 +13,7 @@ use crate::resp::{Described, Told};
 pub(crate) fn decide(engine: &Engine, request: &Described<'_>) -> Result<Told, String> {
     let decision = decide_facts(engine, &raw(request), request.is_peek, Door::Resp);
     let decision = decision.map_err(|problem| problem.detail().to_owned())?;
-    Ok(tell(&engine.limiter, &decision))
+    Ok(tell(engine, &decision, request.is_peek))
 }
 
 /// The same request as JSON would have it.
@@ -34,8 +34,8 @@ fn raw<'a>(request: &Described<'a>) -> RawCheck<'a> {
     }
 }
 
-fn tell(limiter: &PolicyLimiter, decision: &Decision) -> Told {
-    answer_facts(limiter, decision, |answering, standing, delay| Told {
+fn tell(engine: &Engine, decision: &Decision, is_peek: bool) -> Told {
+    answer_facts(engine, decision, is_peek, |answering, standing, delay| Told {
         is_admitted: answering.status() == 200,
         status: answering.status(),
         limit: standing.map(|standing| standing.quota()),

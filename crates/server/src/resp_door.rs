@@ -191,9 +191,11 @@ impl Throttle for Store<'_> {
         let metrics = &self.0.metrics;
         metrics.note_duration(Door::Resp, begun, limiter.now());
         let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
+        let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
         let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
         metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
         metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
+        metrics.checks.note_explicit(Door::Resp, Became::Never, never);
     }
 
     fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {

@@ -100,6 +100,11 @@ impl SnapshotFile {
                 format!("It cannot be kept as '{}' ({error}) and will be overwritten", bad.display())
             }
         };
+        // Here one setting is the size of both tables.
+        let fault = fault
+            .to_string()
+            .replace("`explicit_keys_max`", "`max_keys`")
+            .replace("`keys_max`", "`max_keys`");
         tracing::error!("every bucket starts full, since the snapshot is no use. {kept}. {fault}");
     }
 }

@@ -122,7 +122,8 @@ fn files_that_are_not_there_are_named() {
         complaint(&folder.run("test - -"), 2),
         "error: stdin (-) can be read once; name the other file"
     );
-    let needed = "error: the following required arguments were not provided:";
+    let needed =
+        "error: the following required arguments were not provided: <CASES>; see 'tollgate test --help'";
     assert_eq!(complaint(&folder.run("test policy.yaml"), 2), needed);
 }
 

@@ -148,8 +148,17 @@ fn stdin_is_bounded_too() {
 fn wrong_usage_ends_with_2() {
     let folder = Folder::new("check_usage").with("policy.yaml", POLICY);
     let check = |typed: &str, expected: &str| assert_eq!(complaint(&folder.run(typed), 2), expected);
-    check("check", "error: the following required arguments were not provided:");
+    check(
+        "check",
+        "error: the following required arguments were not provided: <FILE>...; see 'tollgate check --help'",
+    );
     check("check - -", "error: stdin (-) can be read once; name the other file");
-    check("check policy.yaml -o xml", "error: invalid value 'xml' for '--output <table|json>'");
-    check("check policy.yaml --deny", "error: unexpected argument '--deny' found");
+    check(
+        "check policy.yaml -o xml",
+        "error: invalid value 'xml' for '--output <table|json>' [possible values: table, json]",
+    );
+    check(
+        "check policy.yaml --deny",
+        "error: unexpected argument '--deny' found; see 'tollgate check --help'",
+    );
 }

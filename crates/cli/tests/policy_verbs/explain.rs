@@ -214,7 +214,10 @@ fn wrong_usage_and_bad_policies_are_told_apart() {
         let words = [&["explain"], typed].concat();
         assert_eq!(complaint(&folder.run_words(&words, ""), 2), expected);
     };
-    usage(&[], "error: the following required arguments were not provided:");
+    usage(
+        &[],
+        "error: the following required arguments were not provided: <POLICY>; see 'tollgate explain --help'",
+    );
     usage(
         &["policy.yaml", "--header", "X-Api-Key k"],
         "error: invalid value 'X-Api-Key k' for '--header <NAME: VALUE>': write a name, a colon and a value, as in 'X-Api-Key: k1'",

@@ -43,7 +43,7 @@ fn bash_accepts_its_completions() {
     let status =
         std::process::Command::new("bash").arg("-n").arg(folder.path("tollgate.bash")).status().unwrap();
     assert!(status.success());
-    let refusal = "error: invalid value 'csh' for '<SHELL>'";
+    let refusal = "error: invalid value 'csh' for '<SHELL>' [possible values: bash, elvish, fish, powershell, zsh]; a similar value exists: 'zsh'";
     assert_eq!(complaint(&folder.run("completions csh"), 2), refusal);
 }
 
@@ -74,7 +74,10 @@ fn json_is_asked_for_in_the_same_two_ways_of_every_verb() {
         assert_eq!(table, printed(folder.run(&format!("{verb} --output table"))), "{verb}");
         assert_eq!(
             complaint(&folder.run(&format!("{verb} --json -o table")), 2),
-            "error: the argument '--json' cannot be used with '--output <table|json>'"
+            format!(
+                "error: the argument '--json' cannot be used with '--output <table|json>'; see 'tollgate {} --help'",
+                verb.split(' ').next().unwrap()
+            )
         );
     }
 }

@@ -54,6 +54,24 @@ fn a_bad_field_is_named() {
 }
 
 #[test]
+fn the_cure_is_one_that_the_caller_has() {
+    let server = Server::new(&[]);
+    for (body, detail) in [
+        (
+            r#"{"key": "", "rate": 1, "burst": 1}"#,
+            "`key` is empty; give the client's identity, as in \"user:42\"",
+        ),
+        (
+            r#"{"key": "a", "rate": 1, "burst": 1, "idempotency_key": ""}"#,
+            "`idempotency_key` is empty; give one for each thing that is to be charged once, or leave it out",
+        ),
+        (r#"{"key": "a", "rate": 1, "burst": 1, "rate": 2}"#, "duplicate field `rate`; give it once"),
+    ] {
+        assert_eq!(server.post("/v1/check", body).json()["detail"], detail, "{body}");
+    }
+}
+
+#[test]
 fn what_is_no_json_object_is_400() {
     let server = Server::new(&[]);
     let mut http = server.http();
@@ -135,6 +153,20 @@ fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
     nothing.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
     assert!(nothing.maybe_answer().is_none(), "nothing was asked");
     assert_eq!(server.http().get("/livez").status, 200);
+}
+
+#[test]
+fn a_request_of_http_1_1_names_one_host() {
+    let server = Server::new(&[]);
+    let mut http = server.http();
+    for hosts in ["", "host: a\r\nhost: a\r\n"] {
+        http.send(format!("GET /livez HTTP/1.1\r\n{hosts}\r\n"));
+        assert_eq!(http.answer().fault(), (400, "Host".to_owned()), "{hosts}");
+    }
+    http.send("GET /livez HTTP/1.1\r\nhost:\r\n\r\n");
+    assert_eq!(http.answer().status, 200, "an empty one is one");
+    http.send("GET /livez HTTP/1.0\r\n\r\n");
+    assert_eq!(http.answer().status, 200, "HTTP/1.0 knows none");
 }
 
 #[test]

@@ -144,3 +144,16 @@ fn answers_to_pipelined_requests_come_in_order() {
         assert_eq!(http.answer().json()["remaining"], left);
     }
 }
+
+#[test]
+fn the_cost_that_the_caller_says_counts_whatever_the_client_wrote_into_its_request() {
+    let (server, _scratch) = Server::with_policy(
+        "{name: q, scope: global, path: /q, rate: 1/h, burst: 1000, cost_source: 'query:cost'}",
+    );
+    let mut left = 1000;
+    for path in ["/q", "/q?cost=1", "/q?a=b&%63ost=1&cost=2", "/q#x", "/q?#cost=1"] {
+        let answer = server.post("/v1/check", &format!(r#"{{"path": "{path}", "cost": 30}}"#));
+        left -= 30;
+        assert_eq!((answer.status, answer.json()["remaining"].as_u64()), (200, Some(left)), "{path}");
+    }
+}

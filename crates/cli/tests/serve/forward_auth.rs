@@ -102,6 +102,9 @@ fn what_a_proxy_does_not_say_is_not_guessed() {
         (vec![method], "X-Forwarded-Uri"),
         (vec![method, ("x-original-uri", "/api")], "X-Forwarded-Uri"),
         (vec![method, target, ("x-forwarded-uri", "/free")], "X-Forwarded-Uri"),
+        (vec![("x-forwarded-method", "G ET"), target], "X-Forwarded-Method"),
+        (vec![("x-forwarded-method", ""), target], "X-Forwarded-Method"),
+        (vec![method, ("x-forwarded-uri", "noslash")], "X-Forwarded-Uri"),
     ] {
         let refusal = http.request("GET", "/v1/forward-auth/caddy", &fields);
         assert_eq!(refusal.fault(), (400, at_fault.to_owned()));

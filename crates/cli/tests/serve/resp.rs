@@ -136,8 +136,9 @@ fn checks_of_this_door_are_counted_and_looks_are_not() {
     check(&mut stream, "CL.THROTTLE k 0 1 3600\r\n", &five([0, 1, 0, -1, 3_600]));
     check(&mut stream, "CL.THROTTLE k 0 1 3600\r\n", "*5\r\n:1\r\n");
     check(&mut connect(&server), "CL.THROTTLE k 0 1 3600 0\r\n", "*5\r\n:0\r\n");
+    check(&mut connect(&server), "CL.THROTTLE k 0 1 3600 99\r\n", "*5\r\n:1\r\n");
     let page = server.admin("/metrics").body;
-    for verdict in ["admit", "deny"] {
+    for verdict in ["admit", "deny", "never"] {
         let line =
             format!("tollgate_checks_total{{rule=\"(explicit)\",verdict=\"{verdict}\",door=\"resp\"}} 1\n");
         assert!(page.contains(&line), "{page}");

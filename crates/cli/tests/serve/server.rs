@@ -49,6 +49,13 @@ impl Server {
 
     /// The same with another environment.
     pub(crate) fn with(flags: &[&str], set: impl FnOnce(&mut Command) -> &mut Command) -> Server {
+        let mut server = Server::begun(flags, set);
+        server.wait_for("  store ");
+        server
+    }
+
+    /// The same, ready or not.
+    pub(crate) fn begun(flags: &[&str], set: impl FnOnce(&mut Command) -> &mut Command) -> Server {
         let mut arguments = vec!["serve"];
         for (flag, address) in
             [("--http", "127.0.0.1:0"), ("--resp", "127.0.0.1:0"), ("--admin", "127.0.0.1:0")]
@@ -70,9 +77,7 @@ impl Server {
                 }
             }
         });
-        let mut server = Server { child, lines, said: Vec::new() };
-        server.wait_for("  store ");
-        server
+        Server { child, lines, said: Vec::new() }
     }
 
     /// A server with this policy.

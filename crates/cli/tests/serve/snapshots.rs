@@ -228,7 +228,7 @@ fn a_snapshot_that_is_no_use_is_kept_beside_counted_and_said_and_the_doors_open(
     fs::write(&place.file, &whole).unwrap();
     let server = place.start(&["--max-keys", "7"]);
     let said = server.said.iter().find(|line| line.contains("every bucket starts full")).unwrap();
-    assert!(said.contains("`keys_max` 100000, and this one has 7"), "{said}");
+    assert!(said.contains("`max_keys` 100000, and this one has 7; set `max_keys` to 100000"), "{said}");
     assert_eq!(fs::read(format!("{}.bad", place.file)).unwrap(), whole);
 }
 

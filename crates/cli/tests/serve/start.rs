@@ -116,18 +116,37 @@ fn a_door_may_be_a_unix_socket_and_its_file_goes_with_it() {
 }
 
 #[test]
-fn logs_are_lines_of_json_where_that_is_asked_for() {
-    let server = Server::new(&["--log", "json"]);
+fn logs_are_lines_of_json_where_that_is_asked_for_and_nothing_else_is_said() {
+    let mut server = Server::begun(&["--log", "json"], |command| {
+        command.env("RUST_LOG", "tollgate_server=loud").env("TOLLGATE_HTPP", "off")
+    });
+    server.wait_for("tollgate is ready");
     server.signal("TERM");
     let (_, said) = server.ended();
-    let logs: Vec<serde_json::Value> = said
-        .iter()
-        .filter(|line| line.starts_with('{'))
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    assert!(
-        logs.iter().any(|log| log["message"].as_str().is_some_and(|text| text.contains("stop"))),
-        "{said:#?}"
+    let logs: Vec<serde_json::Value> =
+        said.iter().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"))).collect();
+    assert!(logs.iter().all(|log| log["timestamp"].is_string()), "{said:#?}");
+    let says = |text: &str| {
+        let has = |log: &&serde_json::Value| log["message"].as_str().is_some_and(|it| it.contains(text));
+        logs.iter().find(has).unwrap_or_else(|| panic!("{text} in {said:#?}"))
+    };
+    assert!(says("RUST_LOG is 'tollgate_server=loud', which was passed over")["level"] == "WARN");
+    assert!(says("TOLLGATE_HTPP is no setting")["level"] == "WARN");
+    let door = says("the door is open");
+    assert!(door["level"] == "INFO" && door["door"] == "http", "{door}");
+    assert!(door["address"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{door}");
+    assert_eq!(
+        (&says("the policy is in force")["source"], &says("limits hold")["store"]),
+        (&"embedded".into(), &"memory".into())
     );
-    assert!(logs.iter().all(|log| log["level"] == "INFO" && log["timestamp"].is_string()), "{said:#?}");
+    says("stop");
+}
+
+#[test]
+fn a_bad_filter_of_logs_is_warned_of_once_and_info_counts() {
+    let server = Server::with(&[], |command| command.env("RUST_LOG", "info,,=,x=loud"));
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    assert_eq!(said.iter().filter(|line| line.starts_with("warning: RUST_LOG is ")).count(), 1, "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("stop")), "{said:#?}");
 }

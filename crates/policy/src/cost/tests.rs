@@ -127,3 +127,16 @@ fn the_true_cost_of_a_response_knows_no_bounds() {
         assert_eq!(plan.settled(text), None, "{text}");
     }
 }
+
+#[test]
+fn what_somebody_trustworthy_says_counts_whatever_the_client_wrote() {
+    let headers = header_fields(&[("x-cost", "1")]);
+    for target in ["/q", "/q?n=1", "/q?n=1&n=2", "/q?%6e=1", "/q#?n=1"] {
+        let facts = Facts { headers: &headers, cost: Some(Cost::tokens(30)), ..Facts::new("GET", target) };
+        for source in [CostSource::Header("x-cost".into()), CostSource::Query("n".into())] {
+            let price = price_of(&plan(source), &facts);
+            assert_eq!((price.cost, price.was_unusable), (Cost::tokens(30), false), "{target}");
+        }
+        assert_eq!(price_of(&plan(CostSource::Fixed), &facts).cost, Cost::tokens(2), "{target}");
+    }
+}

@@ -148,7 +148,14 @@ pub(super) fn tell(
 
 /// A check that makes no sense.
 pub(super) fn at_fault(error: CheckError) -> Problem {
-    let said = error.to_string();
+    let said = match error {
+        CheckError::EmptyKey => "`key` is empty; give the client's identity, as in \"user:42\"".to_owned(),
+        CheckError::EmptyIdempotencyKey => {
+            "`idempotency_key` is empty; give one for each thing that is to be charged once, or leave it out"
+                .to_owned()
+        }
+        error => error.to_string(),
+    };
     match said.split('`').nth(1) {
         Some(field) => Problem::field(field, said.clone()),
         None => Problem::bad(said),

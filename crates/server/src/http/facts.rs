@@ -1,11 +1,10 @@
 //! A request's facts as JSON describes them, and what the policy decides of it.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy};
-use tollgate::{Answering, Decision, PolicyLimiter, Span, Standing, Verdict};
+use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy, Rule};
+use tollgate::{Answering, Cost, Decision, Span, Standing, Verdict};
 
 use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
@@ -17,9 +16,9 @@ use crate::door::Door;
 use crate::engine::Engine;
 
 /// Longest path with its query, in bytes.
-const TARGET_BYTES_MAX: usize = 16 * 1_024;
+pub(super) const TARGET_BYTES_MAX: usize = 16 * 1_024;
 /// Longest host, user or plan, in bytes.
-const NAME_BYTES_MAX: usize = 4 * 1_024;
+pub(super) const NAME_BYTES_MAX: usize = 4 * 1_024;
 
 /// Decides a described request, and says what is to be told of it over HTTP.
 pub(super) fn decide(
@@ -29,7 +28,7 @@ pub(super) fn decide(
     form: Form,
 ) -> Result<Told, Problem> {
     let decision = decided(engine, raw, is_peek, Door::Http)?;
-    Ok(tell(&engine.limiter, &decision, form))
+    Ok(tell(engine, &decision, is_peek, form))
 }
 
 /// Decides a request that was described at whatever door, and counts the check there.
@@ -57,24 +56,29 @@ pub(crate) fn decided(
 }
 
 /// What is to be told of a decision over HTTP.
-pub(super) fn tell(limiter: &PolicyLimiter, decision: &Decision, form: Form) -> Told {
-    answer(limiter, decision, |answering, standing, delay| Told::of(answering, standing, delay, form))
+pub(super) fn tell(engine: &Engine, decision: &Decision, is_peek: bool, form: Form) -> Told {
+    answer(engine, decision, is_peek, |answering, standing, delay| Told::of(answering, standing, delay, form))
 }
 
 /// Shows `tell` what is to be told of a decision, at whatever door: with the bucket that the figures are of, and how long an
 /// admitted request is to be held back.
 pub(crate) fn answer<T>(
-    limiter: &PolicyLimiter,
+    engine: &Engine,
     decision: &Decision,
+    is_peek: bool,
     tell: impl FnOnce(&Answering<'_>, Option<Standing<'_>>, Span) -> T,
 ) -> T {
     let delay = match decision.verdict() {
         Some(Verdict::Admit { delay, .. }) => delay,
         _ => Span::ZERO,
     };
+    let limiter = &engine.limiter;
     limiter.answer(decision, |answering| {
         // An answer without header fields does not know where the client stands.
         let standing = answering.standing().or_else(|| Standing::tightest(limiter.standings(decision)));
+        if !is_peek {
+            engine.metrics.near_limit.note(decision, standing);
+        }
         tell(&answering, standing, delay)
     })
 }
@@ -86,18 +90,12 @@ pub(super) fn with<T>(
     ask: impl FnOnce(&Facts<'_>) -> T,
 ) -> Result<T, Problem> {
     let method = method(raw.method.as_ref())?;
-    let mut target = Cow::Borrowed(text("path", raw.path.as_ref(), TARGET_BYTES_MAX)?.unwrap_or("/"));
-    if !target.starts_with('/') && &*target != "*" {
-        let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(&target));
+    let target = text("path", raw.path.as_ref(), TARGET_BYTES_MAX)?.unwrap_or("/");
+    if !target.starts_with('/') && target != "*" {
+        let detail = format!("`path` is '{}'; begin it with a slash, as in /api/search", shown(target));
         return Err(Problem::field("path", detail));
     }
-    let with_cost;
-    let mut headers = raw.headers.as_ref().map(|headers| &headers.0);
-    if let Some(cost) = raw.cost {
-        number::cost(Some(cost))?;
-        with_cost = name_cost(&engine.limiter.policy(), cost, headers, &mut target)?;
-        headers = Some(&with_cost);
-    }
+    let headers = raw.headers.as_ref().map(|headers| &headers.0);
     let headers = headers.map_or(&NoHeaders as &dyn Headers, |headers| headers);
     let (mut user, mut plan) =
         (text("user", raw.user.as_ref(), NAME_BYTES_MAX)?, text("plan", raw.plan.as_ref(), NAME_BYTES_MAX)?);
@@ -114,7 +112,8 @@ pub(super) fn with<T>(
         user,
         plan,
         claims: bearer.claims(),
-        ..Facts::new(&method, &target)
+        cost: raw.cost.map(|cost| said_cost(&limiter.policy(), cost)).transpose()?,
+        ..Facts::new(&method, target)
     };
     Ok(ask(&facts))
 }
@@ -149,36 +148,15 @@ fn address(typed: Option<&Text<'_>>) -> Result<Option<IpAddr>, Problem> {
     })
 }
 
-/// Puts the cost wherever a rule looks for one: into the target, and into the header fields that it returns. Where no rule does, it would change nothing, which nobody means.
-fn name_cost(
-    policy: &Policy,
-    cost: f64,
-    headers: Option<&Vec<(String, String)>>,
-    target: &mut Cow<'_, str>,
-) -> Result<Vec<(String, String)>, Problem> {
-    let (mut fields, mut queries): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());
-    for rule in &policy.rules {
-        match &rule.cost.source {
-            CostSource::Header(name) if !fields.contains(&&**name) => fields.push(name),
-            CostSource::Query(name) if !queries.contains(&&**name) => queries.push(name),
-            _ => {}
-        }
-    }
-    #[expect(clippy::float_cmp, reason = "1 is exact, and what every rule charges anyway")]
-    if fields.is_empty() && queries.is_empty() && cost != 1.0 {
+/// The cost that the caller says. Where no rule looks for one, it would change nothing, which nobody means.
+fn said_cost(policy: &Policy, said: f64) -> Result<Cost, Problem> {
+    let cost = number::cost(Some(said))?;
+    let is_asked_for = |rule: &Rule| matches!(rule.cost.source, CostSource::Header(_) | CostSource::Query(_));
+    if cost != Cost::ONE && !policy.rules.iter().any(is_asked_for) {
         let detail = format!(
-            "`cost` is {cost}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"
+            "`cost` is {said}, but no rule of the policy has a `cost_source` in the request, so it would change nothing; drop it"
         );
         return Err(Problem::field("cost", detail));
     }
-    let mut headers = headers.cloned().unwrap_or_default();
-    for name in fields {
-        headers.retain(|(field, _)| !field.eq_ignore_ascii_case(name));
-        headers.push((name.to_owned(), cost.to_string()));
-    }
-    for name in queries {
-        let mark = if target.contains('?') { '&' } else { '?' };
-        let _ = write!(target.to_mut(), "{mark}{name}={cost}");
-    }
-    Ok(headers)
+    Ok(cost)
 }

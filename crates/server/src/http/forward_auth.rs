@@ -95,6 +95,7 @@ fn decide(
     engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
     engine.metrics.checks.note_decision(Door::Http, &decision);
     limiter.answer(&decision, |answering| {
+        engine.metrics.near_limit.note(&decision, answering.standing());
         let mut told = Fields::default();
         answering.each_header(|name, value| told.push(name, value));
         let mut body = Bytes::new();

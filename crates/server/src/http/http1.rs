@@ -9,7 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::Request;
+use http::header::HOST;
+use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -37,6 +38,11 @@ pub(super) async fn serve<S>(
 {
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
         heard.store(true, Ordering::Relaxed);
+        if door == Door::Http
+            && let Some(problem) = without_host(&request)
+        {
+            return Ok(problem.reply());
+        }
         Ok(answer_at(gatehouse, door, peer, request).await)
     });
     let mut builder = http1::Builder::new();
@@ -74,6 +80,17 @@ pub(super) async fn serve<S>(
         say_too_slow(gatehouse, stream).await;
     }
     lingering::close(stream, stop).await;
+}
+
+/// What is wrong with a request of HTTP/1.1 that does not name one host (RFC 9112, section 3.2): of two, somebody before us may
+/// have taken the other.
+fn without_host<B>(request: &Request<B>) -> Option<Problem> {
+    let hosts = request.headers().get_all(HOST).iter().take(2).count();
+    if hosts == 1 || request.version() != Version::HTTP_11 {
+        return None;
+    }
+    let found = if hosts == 0 { "is missing" } else { "occurs twice" };
+    Some(Problem::field("Host", format!("`Host` {found}; HTTP/1.1 wants it once in every request")))
 }
 
 /// Tells whoever has begun a request and does not finish it.

@@ -1,10 +1,13 @@
 //! The request that a proxy asks about, as it describes it to `/v1/forward-auth/{proxy}`.
 //!
 //! One set of fields counts, and the proxy has to set all of it: where several names will do, a client sends the one that its
-//! proxy does not know, and chooses its own path. What is missing, twice there or contradictory is refused, never guessed.
+//! proxy does not know, and chooses its own path. What is missing, twice there, contradictory or malformed is refused, never
+//! guessed.
 
 use http::Request;
+use tollgate::policy::DescribedRequest;
 
+use super::facts::{NAME_BYTES_MAX, TARGET_BYTES_MAX};
 use super::header_fields::HeaderFields;
 use super::problem::{Problem, shown};
 
@@ -29,13 +32,52 @@ impl<'r> Original<'r> {
         let fields = HeaderFields(request.headers());
         let line = suffix.starts_with('/').then(|| (request.method().as_str(), suffix));
         Ok(Original {
-            method: one(fields, METHOD_FIELD, line.map(|(method, _)| method))?,
-            target: one(fields, TARGET_FIELD, line.map(|(_, target)| target))?,
-            host: one(fields, HOST_FIELD, None).or_else(|problem| {
-                if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
-            })?,
+            method: method(one(fields, METHOD_FIELD, line.map(|(method, _)| method))?)?,
+            target: target(one(fields, TARGET_FIELD, line.map(|(_, target)| target))?)?,
+            host: one(fields, HOST_FIELD, None)
+                .and_then(|host| short(HOST_FIELD, host, NAME_BYTES_MAX))
+                .or_else(
+                    |problem| {
+                        if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
+                    },
+                )?,
         })
     }
+}
+
+/// The method, if it is one. Its case is the client's, as on the wire.
+fn method(said: &str) -> Result<&str, Problem> {
+    match said {
+        "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS" => Ok(said),
+        _ => match DescribedRequest::method_named(said) {
+            Ok(_) => Ok(said),
+            Err(cure) => {
+                let detail = format!("`{METHOD_FIELD}` is '{}'; {cure}", shown(said));
+                Err(Problem::field(METHOD_FIELD, detail))
+            }
+        },
+    }
+}
+
+/// The target, if it is one of RFC 9112: a path, a whole address, or the asterisk.
+fn target(said: &str) -> Result<&str, Problem> {
+    let scheme = |scheme: &str| said.get(..scheme.len()).is_some_and(|it| it.eq_ignore_ascii_case(scheme));
+    if said.starts_with('/') || said == "*" || scheme("http://") || scheme("https://") {
+        return short(TARGET_FIELD, said, TARGET_BYTES_MAX);
+    }
+    let detail = format!(
+        "`{TARGET_FIELD}` is '{}'; let the proxy set it to path and query as the client sent them, with the slash before them",
+        shown(said)
+    );
+    Err(Problem::field(TARGET_FIELD, detail))
+}
+
+fn short<'r>(field: &str, said: &'r str, bytes_max: usize) -> Result<&'r str, Problem> {
+    if said.len() > bytes_max {
+        let detail = format!("`{field}` has {} bytes; let the proxy refuse above {bytes_max}", said.len());
+        return Err(Problem::field(field, detail));
+    }
+    Ok(said)
 }
 
 /// The value of a field, or what the request line says where it does.
@@ -128,5 +170,40 @@ mod tests {
         assert!(refusal.contains("`X-Forwarded-Method` is 'GET' and"), "{refusal}");
         let agreeing = request("POST", &FIELDS);
         assert_eq!(Original::of(&agreeing, "/upload?a=1").unwrap().target, "/upload?a=1");
+    }
+
+    #[test]
+    fn a_field_that_no_request_could_have_is_refused_with_its_cure() {
+        let with = |at: usize, value: &str| {
+            let mut fields = FIELDS.to_vec();
+            fields[at].1 = value;
+            match Original::of(&request("GET", &fields), "") {
+                Ok(_) => String::new(),
+                Err(problem) => problem.json(),
+            }
+        };
+        for method in ["", "G ET", "GET,", "M\u{e4}", &"A".repeat(65)] {
+            let refusal = with(0, method);
+            assert!(
+                refusal.contains("`X-Forwarded-Method` is '") && refusal.contains("; write"),
+                "{refusal}"
+            );
+        }
+        for target in ["", "noslash", "?q", "ftp://a/", "a/b", "httpx://"] {
+            let refusal = with(1, target);
+            assert!(refusal.contains("`X-Forwarded-Uri` is '") && refusal.contains("; let the"), "{refusal}");
+        }
+        let long = |bytes: usize| format!("/{}", "a".repeat(bytes - 1));
+        assert!(
+            with(1, &long(TARGET_BYTES_MAX + 1)).contains("`X-Forwarded-Uri` has 16385 bytes; let the proxy")
+        );
+        assert!(
+            with(2, &long(NAME_BYTES_MAX + 1)).contains("`X-Forwarded-Host` has 4097 bytes; let the proxy")
+        );
+        let sound = [(0, "PURGE"), (0, "m-search"), (1, "*"), (1, "HTTP://a/b"), (1, "https://a"), (2, "")];
+        for (at, value) in sound {
+            assert_eq!(with(at, value), "", "{value}");
+        }
+        assert_eq!(with(1, &long(TARGET_BYTES_MAX)), "");
     }
 }

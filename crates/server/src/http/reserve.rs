@@ -38,7 +38,7 @@ fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, 
         return Err(at_fault(error));
     }
     engine.metrics.checks.note_decision(Door::Http, &decision);
-    let told = facts::tell(limiter, &decision, Form::Alone);
+    let told = facts::tell(engine, &decision, false, Form::Alone);
     Ok(match reservation {
         Some(reservation) => named(told, &reservation, timeout),
         None => told,

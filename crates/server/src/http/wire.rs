@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// Most checks of a batch.
 pub(super) const CHECKS_MAX: usize = 1_000;
@@ -60,6 +61,14 @@ pub(crate) struct RawBucket<'b> {
 pub(super) struct RawBatch<'b> {
     #[serde(borrow)]
     pub(super) checks: Vec<Object<RawCheck<'b>>>,
+}
+
+/// Many checks, each as it was typed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPieces<'b> {
+    #[serde(borrow)]
+    pub(super) checks: Vec<&'b RawValue>,
 }
 
 /// A reservation that is to be settled.

@@ -44,20 +44,25 @@ const FIELDS: [(&str, Kind); 18] = [
 
 /// Reads a body, or says what is wrong with it.
 pub(super) fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, Problem> {
-    match serde_json::from_slice(body) {
+    read_piece(body, "the body")
+}
+
+/// Reads an object that is a body or a piece of one, which is called `what` if the whole of it is wrong.
+pub(super) fn read_piece<'b, T: Deserialize<'b>>(piece: &'b [u8], what: &str) -> Result<T, Problem> {
+    match serde_json::from_slice(piece) {
         Ok(Object(read)) => Ok(read),
-        Err(error) => Err(explain(body, &error)),
+        Err(error) => Err(explain(piece, what, &error)),
     }
 }
 
 #[cold]
-fn explain(body: &[u8], error: &serde_json::Error) -> Problem {
-    let Ok(value) = serde_json::from_slice::<Value>(body) else {
-        let what = if body.is_empty() { "is empty".to_owned() } else { format!("is no JSON: {error}") };
-        return Problem::bad(format!("the body {what}; send a JSON object"));
+fn explain(piece: &[u8], what: &str, error: &serde_json::Error) -> Problem {
+    let Ok(value) = serde_json::from_slice::<Value>(piece) else {
+        let fault = if piece.is_empty() { "is empty".to_owned() } else { format!("is no JSON: {error}") };
+        return Problem::bad(format!("{what} {fault}; send a JSON object"));
     };
     if !value.is_object() {
-        return Problem::bad(format!("the body is {}; send a JSON object", found(&value)));
+        return Problem::bad(format!("{what} is {}; send a JSON object", found(&value)));
     }
     if let Some(problem) = misfit(&value, "") {
         return problem;
@@ -67,7 +72,7 @@ fn explain(body: &[u8], error: &serde_json::Error) -> Problem {
     match named(said) {
         Some((field, said)) => Problem::field(field, said),
         // A field that is given twice hides what it was the first time.
-        None => Problem::bad(format!("the body does not fit: {}; give every field once", shown(said))),
+        None => Problem::bad(format!("{what} does not fit: {}; give every field once", shown(said))),
     }
 }
 
@@ -82,7 +87,12 @@ fn named(said: &str) -> Option<(String, String)> {
     // What we say ourselves begins with the field.
     let names = ["missing field `", "duplicate field `", "`"];
     let (field, _) = names.iter().find_map(|before| said.strip_prefix(before))?.split_once('`')?;
-    Some((field.to_owned(), said.to_owned()))
+    let cure = match said {
+        _ if said.starts_with("duplicate") => "; give it once",
+        _ if said.starts_with("missing") => "; give it",
+        _ => "",
+    };
+    Some((field.to_owned(), format!("{said}{cure}")))
 }
 
 /// The first field that holds something else than it should.
@@ -159,7 +169,10 @@ mod tests {
         let json = read::<RawCheck<'_>>(body.as_bytes()).unwrap_err().json();
         assert!(json.contains("the body does not fit: invalid type: string") && json.len() < 300, "{json}");
         let json = read::<RawCheck<'_>>(br#"{"rate": 1, "rate": 1}"#).unwrap_err().json();
-        assert!(json.contains("duplicate field `rate`") && json.ends_with(r#""field":"rate"}"#), "{json}");
+        assert!(
+            json.contains("duplicate field `rate`; give it once") && json.ends_with(r#""field":"rate"}"#),
+            "{json}"
+        );
     }
 
     #[test]

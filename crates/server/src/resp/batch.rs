@@ -55,7 +55,7 @@ impl<'b> Batch<'b> {
         engine.throttle(&self.asks, &mut self.answers);
         for (index, (ask, pending)) in self.asks.iter().zip(&self.pending).enumerate() {
             match self.answers.get(index) {
-                Some(answer) => write(ask, pending, *answer, output),
+                Some(answer) => write(ask, *pending, *answer, output),
                 // One reply each, whatever happens, or every later one would be taken for another's.
                 None => error(output, &[b"ERR the store gave no answer"]),
             }

@@ -26,8 +26,6 @@ const UNITS_PER_MILLI: u64 = MICROS_PER_TOKEN * 1_000_000;
 pub(super) struct Pending {
     /// Nanoseconds from one token to the next, rounded down.
     interval_nanos: u64,
-    /// Whether more was wanted than the bucket can hold: the bucket is only looked at, and the answer is "limited".
-    is_never: bool,
 }
 
 /// Reads the arguments.
@@ -60,21 +58,18 @@ pub(super) fn read<'b>(
     let wanted = Cost::tokens(quantity);
     let is_never = terms.limit.never_admits(wanted);
     let cost = if is_never { Cost::micros(0) } else { wanted };
-    let ask = Ask { key, limit: terms.limit, cost, is_peek: cost == Cost::micros(0) };
-    Ok((ask, Pending { interval_nanos: terms.interval_nanos, is_never }))
+    let ask = Ask { key, limit: terms.limit, cost, is_peek: cost == Cost::micros(0), is_never };
+    Ok((ask, Pending { interval_nanos: terms.interval_nanos }))
 }
 
 /// Appends the five integers: limited or not, limit, remaining, seconds to wait or −1, seconds until the bucket is full.
 #[inline]
-pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &mut Vec<u8>) {
+pub(super) fn write(ask: &Ask<'_>, pending: Pending, answer: Answer, output: &mut Vec<u8>) {
     let burst = ask.limit.burst();
     let remaining = answer.remaining.min(burst);
-    let is_limited = pending.is_never || !answer.is_admitted;
-    let retry_after = if is_limited && !pending.is_never {
-        pending.seconds_to_mint(ask.cost.into(), remaining)
-    } else {
-        -1
-    };
+    let is_limited = ask.is_never || !answer.is_admitted;
+    let retry_after =
+        if is_limited && !ask.is_never { pending.seconds_to_mint(ask.cost.into(), remaining) } else { -1 };
     output.reserve(ANSWER_BYTES_MAX);
     output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n" } else { b"*5\r\n:0\r\n" });
     integer(output, signed(burst.whole()));
@@ -86,7 +81,7 @@ pub(super) fn write(ask: &Ask<'_>, pending: &Pending, answer: Answer, output: &m
 impl Pending {
     /// Seconds until a bucket that holds `remaining` holds `wanted`: 0 if that is within a millisecond.
     #[inline]
-    fn seconds_to_mint(&self, wanted: Tokens, remaining: Tokens) -> i64 {
+    fn seconds_to_mint(self, wanted: Tokens, remaining: Tokens) -> i64 {
         let missing = wanted.as_micros().saturating_sub(remaining.as_micros());
         // Balances are kept to the micro-token, so what is missing is known to one of them either way, and the larger is told.
         // But whole tokens are missing just after a charge, and then they are exact.
@@ -114,7 +109,7 @@ mod tests {
     use super::*;
 
     fn seconds(interval_nanos: u64, missing_micros: u64) -> i64 {
-        let pending = Pending { interval_nanos, is_never: false };
+        let pending = Pending { interval_nanos };
         pending.seconds_to_mint(Tokens::from_micros(missing_micros), Tokens::ZERO)
     }
 

@@ -16,6 +16,8 @@ pub struct Ask<'a> {
     pub cost: Cost,
     /// Whether the bucket is only looked at: nothing is taken, and it is "admitted" whatever it holds.
     pub is_peek: bool,
+    /// Whether more was wanted than the bucket can hold: it is a peek, whose answer is told as "limited", and counts as such.
+    pub is_never: bool,
 }
 
 /// What became of one [`Ask`].

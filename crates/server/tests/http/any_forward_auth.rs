@@ -78,7 +78,9 @@ fn field(line: &[u8]) -> (&[u8], &[u8]) {
 
 /// Looks at an answer; whether it is an admission.
 fn look(proxy: &str, answer: &Answer) -> bool {
-    assert!(is_described("/v1/forward-auth/{proxy}", answer.status), "{answer:?}");
+    for path in ["/v1/forward-auth/{proxy}", "/v1/forward-auth/{proxy}/{path}"] {
+        assert!(is_described(path, answer.status), "{answer:?}");
+    }
     let head: usize = answer.fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
     assert!(head < HEAD_BYTES_MAX, "{head} bytes");
     let is_known = ["nginx", "haproxy", "caddy", "traefik"].contains(&proxy);

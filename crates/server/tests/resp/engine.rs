@@ -60,7 +60,7 @@ impl Throttle for Table {
         };
         // Beyond what `CL.THROTTLE` can name.
         let key = [b"client:".as_slice(), ip.as_bytes(), &[0; 512]].concat();
-        let ask = Ask { key: &key, limit, cost: Cost::ONE, is_peek: request.is_peek };
+        let ask = Ask { key: &key, limit, cost: Cost::ONE, is_peek: request.is_peek, is_never: false };
         let Answer { is_admitted, remaining } = self.decide(&ask);
         let is_admitted = is_admitted && !(request.is_peek && remaining < Cost::ONE.into());
         let until = |wanted: u64| {

@@ -169,6 +169,7 @@ fn with_facts(random: &mut Rng, check: impl FnOnce(&Facts<'_>)) {
         route: pick(random, &[None, None, Some("/a/{id}")]),
         version: "HTTP/1.1",
         body_bytes: pick(random, &[None, Some(0), Some(25)]),
+        cost: pick(random, &[None, Some(Cost::tokens(3))]),
     });
 }
 
