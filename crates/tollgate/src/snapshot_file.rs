@@ -21,6 +21,7 @@ const LOG_ENTRY_BYTES_MAX: u64 = 56;
 
 /// What the tables that a snapshot is for have room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "named as the settings are")]
 pub(crate) struct Capacity {
     pub(crate) keys_max: usize,
     pub(crate) explicit_keys_max: usize,
