@@ -241,7 +241,7 @@ mod tests {
             }
         });
         let mut ours = PatientStream::new(ours, SECOND, SECOND);
-        ours.write_all(&[0; 200_000]).await
+        ours.write_all(&vec![0; 200_000]).await
     }
 
     #[tokio::test(start_paused = true)]
