@@ -159,6 +159,6 @@ fn wrong_usage_ends_with_2() {
     );
     check(
         "check policy.yaml --deny",
-        "error: unexpected argument '--deny' found; see 'tollgate check --help'",
+        "error: unexpected argument '--deny' found; a similar argument exists: '--deny-lints'; see 'tollgate check --help'",
     );
 }
