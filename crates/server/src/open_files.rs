@@ -33,11 +33,12 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// Asks the system for as many sockets as these doors may need, and shares out what it gives. Says so if that is not enough.
+    /// Asks the system for as many sockets as these doors may need, and shares out what it gives. Says so if a door that strangers
+    /// may fill has not even half of what it may have.
     pub(crate) fn of_system(max_connections: usize, doors: &[Door]) -> Shares {
         let limit = raised(needed(max_connections, doors));
         let shares = Shares::of(limit, max_connections, doors);
-        if doors.iter().any(|door| shares.of_door(*door).connections < max_connections) {
+        if doors.iter().any(|door| is_serving(*door)) && shares.serving.connections < max_connections / 2 {
             tracing::warn!(
                 "the system lets us have {limit} files open, too few for max_connections {max_connections} of {} doors: http and resp \
                  take {} connections each, admin and metrics {}; raise the limit (ulimit -n, LimitNOFILE=, --ulimit nofile) to {}, or \
