@@ -75,7 +75,7 @@ impl LimiterBuilder {
     }
 
     /// How many keys whose limits come with the call ([`Limiter::explicit`]) may be less than full at the same time: the size of
-    /// their table, 45.5 bytes each. Its memory is reserved now and filled when the first of them is checked.
+    /// their table, 45.5 bytes each. Memory is taken up as keys come.
     pub fn explicit_keys_max(mut self, keys: usize) -> Self {
         self.explicit_keys_max = keys;
         self

@@ -95,7 +95,7 @@
 //!
 //! # Limits that come with the call
 //! Whoever speaks for others (a service, a proxy) often gets rate and burst with every request. [`Limiter::explicit`] takes them
-//! as arguments; a key whose limit changes keeps its balance. These buckets have a bounded table of their own, made at first use.
+//! as arguments; a key whose limit changes keeps its balance. These buckets have a bounded table of their own.
 //! ```
 //! # use tollgate::*;
 //! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
