@@ -15,14 +15,14 @@ const FREE: u64 = 20;
 fn tiers(keys: &str) -> String {
     format!(
         "{{jwt: {{keys: [{keys}]}}, rules: [\
-         {{name: pro, limit_keys: [user], match: {{\"jwt:plan\": pro}}, rate: 1000/s, burst: {PRO}}}, \
-         {{name: free, limit_keys: [user], rate: 1000/s, burst: {FREE}}}]}}"
+         {{name: pro, limit_keys: [user], match: {{\"jwt:plan\": pro}}, rate: 1000000/s, burst: {PRO}}}, \
+         {{name: free, limit_keys: [user], rate: 1000000/s, burst: {FREE}}}]}}"
     )
 }
 
 /// The same, but nothing comes back.
 fn strict(policy: &str) -> String {
-    policy.replace("rate: 1000/s", "rate: 1/h")
+    policy.replace("rate: 1000000/s", "rate: 1/h")
 }
 
 fn at(url: &str) -> String {
