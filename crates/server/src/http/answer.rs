@@ -8,6 +8,7 @@ use tollgate::{Answering, Span, Standing};
 
 use super::Reply;
 use super::fields::Fields;
+use super::problem::Problem;
 
 /// What a check is told.
 #[derive(Debug)]
@@ -62,17 +63,26 @@ impl Told {
         self
     }
 
+    /// The status that is told: 200 whatever was decided, if that was asked for.
+    pub(super) fn shown_status(&self, always_200: bool) -> StatusCode {
+        if always_200 {
+            return StatusCode::OK;
+        }
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
+    /// The media type of the object.
+    pub(super) fn media(&self) -> &'static str {
+        if self.status == 200 { "application/json" } else { Problem::MEDIA }
+    }
+
     /// As a response; of status 200 whatever was decided, if that was asked for.
     pub(super) fn reply(self, always_200: bool) -> Reply {
-        let is_admitted = self.status == 200;
-        let media = if is_admitted { "application/json" } else { "application/problem+json" };
+        let (status, media) = (self.shown_status(always_200), self.media());
         let mut reply = Response::new(Full::new(Bytes::from(self.json)));
-        *reply.headers_mut() = self.fields.into_header();
+        *reply.headers_mut() = self.fields.header();
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
-        if !(is_admitted || always_200) {
-            *reply.status_mut() =
-                StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-        }
+        *reply.status_mut() = status;
         reply
     }
 }

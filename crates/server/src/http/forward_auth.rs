@@ -106,7 +106,7 @@ fn decide(
             }
             None => Response::new(Full::new(Bytes::new())),
         };
-        reply.headers_mut().extend(told.into_header());
+        reply.headers_mut().extend(told.header());
         let status = StatusCode::from_u16(answering.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         (status, body, reply)
     })
