@@ -20,6 +20,7 @@ mod fields;
 mod forward_auth;
 mod header_fields;
 mod health;
+mod held;
 mod http1;
 mod http2;
 mod number;
