@@ -152,7 +152,9 @@ fn write_rest(bytes: &mut Vec<u8>, media: &str, body: &str, date: &str) {
 }
 
 fn write_parts(bytes: &mut Vec<u8>, parts: &[&str]) {
-    parts.iter().for_each(|part| bytes.extend_from_slice(part.as_bytes()));
+    for part in parts {
+        bytes.extend_from_slice(part.as_bytes());
+    }
 }
 
 #[cfg(test)]

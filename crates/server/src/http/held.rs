@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::body_room::Taken;
 use crate::patient_stream::TAKEN_BYTES_PER_SECOND_MIN;
@@ -63,7 +63,7 @@ impl Waiting {
     /// A body that waits from now on.
     pub(super) fn hold(&self, body: Full<Bytes>, taken: Taken) -> HeldBody {
         let seconds = body.size_hint().lower() / TAKEN_BYTES_PER_SECOND_MIN;
-        let deadline = Instant::now() + self.limit + Duration::from_secs(seconds);
+        let deadline = sleep(self.limit + Duration::from_secs(seconds)).deadline();
         let mut deadlines = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         deadlines.count += 1;
         let at = (deadline, deadlines.count);
@@ -74,12 +74,14 @@ impl Waiting {
     /// Until an answer is past its deadline.
     pub(super) async fn spent(&self) {
         loop {
-            let now = Instant::now();
-            match self.earliest() {
-                Some(deadline) if deadline <= now => return,
-                Some(deadline) => sleep_until(deadline).await,
+            let Some(deadline) = self.earliest() else {
                 // One that comes meanwhile is not due before that.
-                None => sleep_until(now + self.limit).await,
+                sleep(self.limit).await;
+                continue;
+            };
+            sleep_until(deadline).await;
+            if self.earliest() == Some(deadline) {
+                return;
             }
         }
     }
@@ -106,9 +108,8 @@ impl Body for HeldBody {
     ) -> Poll<Option<Result<Frame<HeldBytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let held = self.held.take();
-        let frame = frame.map(|frame| {
-            frame.map(|frame| frame.map_data(|bytes| HeldBytes { bytes, _held: held }))
-        });
+        let frame =
+            frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| HeldBytes { bytes, _held: held })));
         Poll::Ready(frame)
     }
 

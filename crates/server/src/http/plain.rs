@@ -52,11 +52,8 @@ fn length(fields: &[httparse::Header<'_>]) -> Option<usize> {
         // What is of importance is told apart by the length of its name, mostly.
         match field.name.len() {
             4 if is("host") => hosts += 1,
-            14 if is("content-length") => {
-                if length.replace(number(field.value)?).is_some() {
-                    return None;
-                }
-            }
+            14 if is("content-length") && length.is_some() => return None,
+            14 if is("content-length") => length = Some(number(field.value)?),
             10 if is("connection") && !field.value.eq_ignore_ascii_case(b"keep-alive") => return None,
             17 if is("transfer-encoding") => return None,
             6 if is("expect") => return None,
