@@ -18,7 +18,6 @@ mod express;
 mod facts;
 mod fields;
 mod forward_auth;
-mod header_fields;
 mod health;
 mod held;
 mod http1;

@@ -11,11 +11,11 @@ use tollgate::{Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
-use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
 use crate::token::{Token, TokenReader};
 use crate::turn::Turn;
 use crate::{Principal, RequestHead, Warning, answer, peer, request_facts};
+use tollgate::policy::HeaderFields;
 
 /// Adds to a request's facts what only the program knows.
 pub(crate) type FactsHook = dyn for<'a> Fn(RequestHead<'a>, &mut Facts<'a>) + Send + Sync;

@@ -12,11 +12,11 @@ use tollgate::policy::{ClientAddressSettings, Facts, Trust, client_address};
 
 use super::Reply;
 use super::fields::Fields;
-use super::header_fields::HeaderFields;
 use super::original::Original;
 use super::problem::Problem;
 use crate::door::Door;
 use crate::engine::Engine;
+use tollgate::policy::HeaderFields;
 
 /// What a proxy makes of our answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

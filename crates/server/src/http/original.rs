@@ -8,8 +8,8 @@ use http::Request;
 use tollgate::policy::DescribedRequest;
 
 use super::facts::{NAME_BYTES_MAX, TARGET_BYTES_MAX};
-use super::header_fields::HeaderFields;
 use super::problem::{Problem, shown};
+use tollgate::policy::HeaderFields;
 
 /// What the client asked of the proxy.
 #[derive(Debug, PartialEq, Eq)]
