@@ -7,13 +7,15 @@
 //! A ledger always answers, and in bounded time: what becomes of a check when the store does not is the rule's to say
 //! ([`OnStoreFailure`](tollgate_policy::OnStoreFailure)) and the ledger's to do. The crate `tollgate-redis` has one.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::pin::Pin;
 
-use tollgate_core::{Algorithm, Cost, Limit, Span, Tokens};
+use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
 
 use crate::{
-    Breadth, CheckError, Given, Key, KeyKind, ReservationId, SettleError, Settled, StoreMode, Verdict,
+    Breadth, CheckError, ExplicitVerdict, Given, Key, KeyKind, ReservationId, SettleError, Settled,
+    StoreMode, Verdict,
 };
 
 /// What a ledger promises to say.
@@ -230,6 +232,24 @@ impl OwnedKey {
 impl Key for OwnedKey {
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
         use_it(self.kind, &self.bytes)
+    }
+}
+
+impl Answer {
+    /// The same as a check of explicit buckets in memory is told; `None` where the store did not answer.
+    pub fn explicit_verdict(&self) -> Option<ExplicitVerdict> {
+        let Answer::Decided { verdict, buckets, .. } = self else { return None };
+        let denied = match verdict {
+            Verdict::Deny { denied, .. } | Verdict::Never { denied } => *denied,
+            _ => BucketSet::EMPTY,
+        };
+        let is_meant = |at: &usize| denied == BucketSet::EMPTY || denied.contains(*at);
+        let tightness = |state: &BucketState| (state.remaining, Reverse(state.time_to_full));
+        let tightest = buckets.iter().enumerate().filter(|(at, _)| is_meant(at));
+        let tightest = tightest.min_by_key(|(_, state)| tightness(state));
+        let (tightest, remaining, time_to_full) = tightest
+            .map_or((0, Tokens::ZERO, Span::ZERO), |(at, state)| (at, state.remaining, state.time_to_full));
+        Some(ExplicitVerdict { verdict: *verdict, remaining, time_to_full, tightest })
     }
 }
 

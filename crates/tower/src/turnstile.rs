@@ -65,7 +65,10 @@ impl Turnstile {
             let asked = self.with_facts(head, body, |policy, facts| policy.decide(facts, Asking::Check));
             return Known::Asked(asked);
         }
-        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself is for one lifetime")]
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is for one lifetime"
+        )]
         let decision = self.with_facts(head, body, |policy, facts| policy.check(facts));
         Known::Decided(self.pass_by(decision, head))
     }

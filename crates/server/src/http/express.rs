@@ -49,7 +49,7 @@ where
         while !*stop.borrow()
             && let Some(plain) = plain::read(stream.ahead())
         {
-            answers.say(gatehouse, &plain);
+            answers.say(gatehouse, &plain).await;
             let bytes = plain.bytes;
             stream.consume(bytes);
         }
@@ -91,9 +91,10 @@ struct Date {
 
 impl Answers {
     /// Answers a question, behind those before it.
-    fn say(&mut self, gatehouse: &Gatehouse, plain: &Plain<'_>) {
+    async fn say(&mut self, gatehouse: &Gatehouse, plain: &Plain<'_>) {
+        let told = plain.question.answer(&gatehouse.engine, plain.body).await;
         let date = self.date.text_at(gatehouse.engine.limiter.wall_time());
-        match (plain.question)(&gatehouse.engine, plain.body) {
+        match told {
             Ok(told) => write_told(&mut self.bytes, &told, plain.always_200, date),
             Err(problem) => write_problem(&mut self.bytes, &problem, date),
         }

@@ -5,11 +5,10 @@
 //! guessed.
 
 use http::Request;
-use tollgate::policy::DescribedRequest;
+use tollgate::policy::{DescribedRequest, HeaderFields};
 
 use super::facts::{NAME_BYTES_MAX, TARGET_BYTES_MAX};
 use super::problem::{Problem, shown};
-use tollgate::policy::HeaderFields;
 
 /// What the client asked of the proxy.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! go on, a `Connection` that is not kept. That is for hyper, which knows all of HTTP/1; so nothing is decided here that two
 //! readers of the same bytes could see differently.
 
-use super::route::{self, Question};
+use super::route::Question;
 
 /// Most header fields of a plain question.
 const FIELDS_MAX: usize = 32;
@@ -38,9 +38,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<Plain<'_>> {
         Some((path, "status=200")) => (path, true),
         Some(_) => return None,
     };
-    let (question, bytes_max) = route::question_at(path)?;
+    let question = Question::at(path)?;
     let length = length(request.headers)?;
-    let body = bytes.get(head..head.checked_add(length)?).filter(|body| body.len() <= bytes_max)?;
+    let body =
+        bytes.get(head..head.checked_add(length)?).filter(|body| body.len() <= question.body_bytes_max())?;
     Some(Plain { question, body, always_200, bytes: head + length })
 }
 

@@ -6,12 +6,13 @@ use arc_swap::Guard as Loaded;
 use tollgate_core::{Algorithm, Cost, Span};
 use tollgate_policy::{Action, Facts};
 
+use super::PolicyLimiter;
 use super::decision::{Decision, ToldByLedger};
 use super::held_afar::HeldAfar;
 use super::in_force::{InForce, refused_by};
 use super::refused::Refused;
 use crate::ledger::{Answer, Ledger, LedgerCharge, LedgerFuture, Manner, Question, Watched};
-use crate::{CheckError, Limiter, ReservationId, Verdict};
+use crate::{CheckError, ReservationId, Verdict};
 
 /// How long a request may take whose response matters to its charges, unless its places have longer. Afterwards they stand.
 const RESPONSE_TIME_MAX: Span = Span::from_secs(3_600);
@@ -40,12 +41,12 @@ impl InForce<'_> {
         manner: Manner,
     ) -> LedgerFuture<'static, Decision> {
         let is_peek = manner == Manner::Peek;
-        let limiter = self.limiter.inner.limiter.clone();
+        let limiter = self.limiter;
         let Gathered { mut decision, charges, watched } = self.gathered(facts, is_peek);
         if charges.is_empty() || decision.refused.is_some() {
             return Box::pin(std::future::ready(decision));
         }
-        let held = matches!(manner, Manner::Check).then(|| decision.to_hold(&limiter)).flatten();
+        let held = matches!(manner, Manner::Check).then(|| decision.to_hold(limiter)).flatten();
         let manner = match &held {
             Some(held) => Manner::Reserve { id: held.id, timeout: held.timeout },
             None => manner,
@@ -67,7 +68,7 @@ impl InForce<'_> {
         facts: &Facts<'_>,
         timeout: Span,
     ) -> LedgerFuture<'static, (Decision, Option<ReservationId>)> {
-        let id = self.limiter.inner.limiter.shared().reservation_ids.next();
+        let id = self.limiter.new_reservation_id();
         let Gathered { mut decision, charges, watched } = self.gathered(facts, false);
         if charges.is_empty() || decision.refused.is_some() {
             return Box::pin(std::future::ready((decision, None)));
@@ -122,7 +123,7 @@ impl InForce<'_> {
 
 impl Decision {
     /// What to hold until the response has come, if that matters.
-    fn to_hold(&self, limiter: &Limiter) -> Option<ToHold> {
+    fn to_hold(&self, limiter: &PolicyLimiter) -> Option<ToHold> {
         if !self.asked.rules().iter().any(|rule| self.ruleset.awaits_response(*rule)) {
             return None;
         }
@@ -135,7 +136,7 @@ impl Decision {
             (charge.cost(), false)
         });
         let estimates = estimates.collect();
-        Some(ToHold { id: limiter.shared().reservation_ids.next(), estimates, timeout })
+        Some(ToHold { id: limiter.new_reservation_id(), estimates, timeout })
     }
 
     fn take_answer(&mut self, answer: Answer, is_peek: bool) {

@@ -94,6 +94,11 @@ impl InForce<'_> {
 }
 
 impl PolicyLimiter {
+    /// A name for a reservation that nobody has had before, for whoever asks a ledger directly.
+    pub fn new_reservation_id(&self) -> ReservationId {
+        self.limiter().shared().reservation_ids.next()
+    }
+
     /// Settles a reservation by its name, wherever its buckets are.
     pub fn settle_reservation(
         &self,
