@@ -27,16 +27,17 @@ use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::http::{NoRoom, Taken};
-use crate::lingering;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
 use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
 use crate::resp_check;
+use crate::turn::Turn;
+use crate::{last_words, lingering};
 
 /// Bytes of one read: some hundred requests.
 const READ_BYTES: usize = 16 * 1_024;
-/// Bytes read and written, after which others have their turn: a read's worth, or many small ones that come without a pause.
-const TURN_BYTES: usize = 24 * 1_024;
+/// Reads of what was sent before the program is to end; who has more to say does not stop by itself.
+const LAST_READS_MAX: usize = 64;
 /// What a client is told whose request is long, unfinished and one too many.
 const NO_ROOM: &[u8] = b"-ERR no room for a request that long at the moment; send it again later\r\n";
 /// Bytes of room for replies that a connection keeps.
@@ -55,18 +56,21 @@ pub(crate) async fn serve(
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
-    let (mut deadline, mut turn_bytes) = (None, 0);
-    let mut unfinished = None;
+    let (mut deadline, mut unfinished) = (None, None);
+    let (turn, mut last_reads) = (Turn::default(), LAST_READS_MAX);
     loop {
-        // Whatever is open when the program is to end was answered before it came here.
+        // Whatever was said before the program is to end is answered, unless it never ends.
         let read = tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => return,
-            read = stream.read_buf(&mut input) => read,
+            read = stream.read_buf(&mut input), if last_reads > 0 => read,
+            () = last_words::heard(&mut stop) => return lingering::close(&mut stream, &mut stop).await,
             () = until(&mut deadline) => return,
         };
         let Ok(bytes @ 1..) = read else { return };
-        turn_bytes += bytes;
+        if *stop.borrow() {
+            last_reads -= 1;
+        }
+        turn.spend(bytes);
         loop {
             let progress = session.feed(&input, &mut store, &mut output).await;
             input.drain(..progress.consumed);
@@ -77,7 +81,7 @@ pub(crate) async fn serve(
                 if send(gatehouse, &mut stream, &output, input.len()).await.is_err() {
                     return;
                 }
-                turn_bytes += output.len();
+                turn.spend(output.len());
                 output.clear();
                 output.shrink_to(OUTPUT_BYTES_KEPT);
             }
@@ -101,10 +105,7 @@ pub(crate) async fn serve(
             }
             return;
         }
-        if turn_bytes >= TURN_BYTES {
-            turn_bytes = 0;
-            tokio::task::yield_now().await;
-        }
+        turn.end_if_over().await;
     }
 }
 

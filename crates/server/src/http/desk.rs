@@ -19,6 +19,9 @@ use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 /// Buckets of the tables.
 const KEYS_MAX: usize = 256;
 
+/// Most turns that one answer takes.
+const TURNS_MAX: usize = 64;
+
 /// A door with its engine.
 pub struct Desk {
     engine: Engine,
@@ -111,12 +114,13 @@ fn answer(reply: Reply) -> Answer {
     Answer { status: head.status.as_u16(), fields, body }
 }
 
-/// What a future says that waits for nobody.
+/// What a future says that waits for nobody, but may let others have their turn.
 fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+    let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
+    (0..TURNS_MAX).find_map(|_| match future.as_mut().poll(&mut context) {
         Poll::Ready(said) => Some(said),
         Poll::Pending => None,
-    }
+    })
 }
 
 impl Answer {

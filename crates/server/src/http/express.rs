@@ -18,6 +18,8 @@ use super::plain::{self, Plain};
 use super::problem::Problem;
 use super::read_ahead::ReadAhead;
 use crate::gatehouse::Gatehouse;
+use crate::last_words;
+use crate::turn::Turn;
 
 /// Most bytes of room for answers that a connection keeps while it asks nothing.
 const ANSWERS_KEPT_BYTES_MAX: usize = 4 * 1_024;
@@ -42,8 +44,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut stopping = stop.clone();
-    let mut stopped = std::pin::pin!(stopping.wait_for(|stop| *stop));
-    let mut answers = Answers::default();
+    let mut stopped = std::pin::pin!(last_words::heard(&mut stopping));
+    let (mut answers, turn) = (Answers::default(), Turn::default());
     loop {
         // While the program ends, hyper says with the answer that it is the last.
         while !*stop.borrow()
@@ -52,8 +54,10 @@ where
             answers.say(gatehouse, &plain).await;
             let bytes = plain.bytes;
             stream.consume(bytes);
+            turn.spend(bytes);
         }
         if !answers.bytes.is_empty() {
+            turn.spend(answers.bytes.len());
             heard.store(true, Ordering::Relaxed);
             if answers.send(stream).await.is_err() {
                 return Left::Over;
@@ -62,11 +66,12 @@ where
         if !stream.ahead().is_empty() {
             return Left::Asking;
         }
+        turn.end_if_over().await;
         // Whoever asks at the last moment is answered.
         let came = tokio::select! {
             biased;
             came = stream.more() => came,
-            _ = &mut stopped => return Left::Over,
+            () = &mut stopped => return Left::Over,
         };
         if !matches!(came, Ok(1..)) {
             return Left::Over;

@@ -4,6 +4,7 @@
 //! go on, a `Connection` that is not kept. That is for hyper, which knows all of HTTP/1; so nothing is decided here that two
 //! readers of the same bytes could see differently.
 
+use super::http1::is_host;
 use super::route::Question;
 
 /// Most header fields of a plain question.
@@ -52,7 +53,8 @@ fn length(fields: &[httparse::Header<'_>]) -> Option<usize> {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         // What is of importance is told apart by the length of its name, mostly.
         match field.name.len() {
-            4 if is("host") => hosts += 1,
+            4 if is("host") && is_host(field.value) => hosts += 1,
+            4 if is("host") => return None,
             14 if is("content-length") && length.is_some() => return None,
             14 if is("content-length") => length = Some(number(field.value)?),
             10 if is("connection") && !field.value.eq_ignore_ascii_case(b"keep-alive") => return None,
@@ -125,6 +127,8 @@ mod tests {
             ("host: a\r\n", ""),
             ("host: a", "host: a\r\nhost: a"),
             ("host: a", "host : a"),
+            ("host: a", "host: a b"),
+            ("host: a", "host: a/.."),
             ("host: a", "host: a\r\n b"),
             ("host: a", "host: a\r\nb c: d"),
             ("host: a", "host: a\r\nexpect: 100-continue"),
