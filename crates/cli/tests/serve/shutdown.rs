@@ -81,7 +81,9 @@ fn whoever_asks_before_the_end_is_answered_on_fresh_connections_and_on_old_ones(
                     assert!(stream.read(&mut [0; 1_024]).unwrap() >= answer.len());
                 }
             }
-            streams.iter().for_each(|mut stream| stream.write_all(question.as_bytes()).unwrap());
+            for mut stream in &streams {
+                stream.write_all(question.as_bytes()).unwrap();
+            }
             server.signal("TERM");
             for stream in &streams {
                 let said = all_said(stream);
