@@ -58,12 +58,14 @@ pub(crate) async fn serve(
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
     let (mut deadline, mut unfinished) = (None, None);
     let (turn, mut last_reads) = (Turn::default(), LAST_READS_MAX);
+    let mut stopping = stop.clone();
+    let mut is_over = pin!(last_words::heard(&mut stopping));
     loop {
         // Whatever was said before the program is to end is answered, unless it never ends.
         let read = tokio::select! {
             biased;
             read = stream.read_buf(&mut input), if last_reads > 0 => read,
-            () = last_words::heard(&mut stop) => return lingering::close(&mut stream, &mut stop).await,
+            () = &mut is_over => return lingering::close(&mut stream, &mut stop).await,
             () = until(&mut deadline) => return,
         };
         let Ok(bytes @ 1..) = read else { return };
