@@ -224,7 +224,7 @@ fn a_response_settles_and_places_are_given_back_when_the_decision_is_dropped() {
     assert_eq!(*ledger.settled_later.lock().unwrap(), [TrueCosts::Each(due.to_vec())]);
     let again = decide(&limiter);
     assert!(again.is_admitted(), "the place is free");
-    let left: Vec<u64> = limiter.balances(&again).map(|balance| balance.whole()).collect();
+    let left: Vec<u64> = limiter.balances(&again).map(tollgate::Tokens::whole).collect();
     assert_eq!(left[1], 3, "ten, less two that it was, less five");
 }
 
