@@ -5,7 +5,7 @@ use super::did_you_mean::flat;
 /// Their names, without capitals, dashes and underscores; the field of ours that must be known for the answer to make
 /// sense; and the answer.
 #[rustfmt::skip]
-const NAMES: [(&[&str], &str, &str); 32] = [
+const NAMES: [(&[&str], &str, &str); 37] = [
     (&["capacity", "burstcapacity", "burstsize", "maxburst", "bucketsize", "bucketcapacity", "maxtokens", "size", "maxbucketsize", "bucket"],
         "burst", "write `burst`: how many tokens a full bucket holds"),
     (&["refillrate", "ratepersecond", "replenishrate", "fillrate", "requestspersecond", "persecond", "qps", "tps", "tokenspersec", "leakrate", "average", "speed", "refill", "tokensperfill", "refilltokens"],
@@ -68,6 +68,16 @@ const NAMES: [(&[&str], &str, &str); 32] = [
         "client_address", "write `client_address: {trusted_proxies: […], header: x-forwarded-for}`"),
     (&["headers", "response", "responses", "standardheaders", "legacyheaders"],
         "answers", "write `answers: {headers: draft}`"),
+    (&["failopen", "failclosed", "failclose", "failmode", "failuremode", "failuremodedeny", "failuremodeallow", "onfailure", "onerror", "onstoreerror", "onrediserror", "onredisfailure", "storefailure", "failurepolicy", "passonstoreerror", "skiponerror", "allowonerror", "faulttolerant", "fallback", "fallbackmode"],
+        "on_store_failure", "write `on_store_failure: open`, `on_store_failure: closed` or `on_store_failure: local`"),
+    (&["lease", "leased", "leases", "syncrate", "sync", "synchronous", "consistencylevel", "localcache", "batching", "behavior"],
+        "consistency", "write `consistency: exact` or `consistency: leased`"),
+    (&["redis", "redisurl", "valkey", "storage", "storageurl", "backend", "storeurl", "storesettings"],
+        "store", "write `store`, as in `store: {instances_max: 8}`; where the store is, is said where the program starts"),
+    (&["instances", "maxinstances", "instancecount", "nodes", "nodesmax", "maxnodes", "replicas", "nodecount"],
+        "instances_max", "write `instances_max`: the most instances that ever run at a time"),
+    (&["url", "uri", "address", "addresses", "addr", "hosts", "endpoint", "endpoints", "port", "password", "username", "tls"],
+        "hash_tag", "delete it; where the store is, is said where the program starts, not in a policy"),
     (&["<<"], "", "write the fields out; merge keys are not read in a policy"),
 ];
 
