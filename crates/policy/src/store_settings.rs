@@ -5,6 +5,13 @@
 
 use tollgate_core::Span;
 
+/// The shortest and the longest that a check may wait for the store.
+pub(crate) const DEADLINE: (Span, Span) = (Span::from_millis(1), Span::from_secs(1));
+/// The shortest and the longest that a lease may last.
+pub(crate) const LEASE: (Span, Span) = (Span::from_millis(100), Span::from_secs(10));
+/// Most instances that share a store.
+pub(crate) const INSTANCES_MAX: u32 = 10_000;
+
 /// How the instances share the buckets of a rule (S4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Consistency {

@@ -5,14 +5,13 @@
 use tollgate_core::{Limit, Span, Tokens};
 
 use super::{Book, Lint, LintKind, Subject};
+use crate::store_settings::{INSTANCES_MAX, LEASE};
 use crate::{Action, CannotLease, Consistency, KeySource, Policy, Rule, Scope};
 
 /// No rate is above so many tokens per second.
 const PER_SECOND_MAX: u128 = 1_000_000_000;
 /// No burst is above so many tokens.
 const BURST_MAX: Tokens = Tokens::from_micros(1_000_000_000_000 * 1_000_000);
-/// No lease is longer.
-const LEASE_MAX: Span = Span::from_secs(10);
 
 /// `exact-shared-tier` and `cannot-lease`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
@@ -36,9 +35,13 @@ fn is_shared(rule: &Rule) -> bool {
 }
 
 fn could_lease(subject: &Subject<'_>, policy: &Policy) -> Lint {
-    let most = match names_instances(policy) {
-        true => String::new(),
-        false => format!(" (up to {} of them)", subject.rule.leasing_instances_max(policy.lease())),
+    let most = if names_instances(policy) {
+        String::new()
+    } else {
+        format!(
+            " (up to {} of them)",
+            subject.rule.leasing_instances_max(policy.lease()).min(INSTANCES_MAX.into())
+        )
     };
     let message = "many clients share its bucket, and the store is asked for each of their requests";
     let cure =
@@ -71,16 +74,14 @@ fn too_small(
 ) -> (String, String) {
     let Some(limit) = rule.token_bucket() else { return Default::default() };
     let (mut faults, mut cures) = (Vec::new(), Vec::new());
-    if let Some(least) = burst_min {
-        faults.push(format!("`burst` is {}, less than {least}", limit.burst()));
-        cures.push(if least > BURST_MAX { None } else { Some(format!("`burst: {least}` or more")) });
+    if let Some(needed) = burst_min {
+        faults.push(format!("`burst` is {}, less than {needed}", limit.burst()));
+        cures.push(if needed > BURST_MAX { None } else { Some(format!("`burst: {needed}` or more")) });
     }
-    if let Some(least) = minted_min {
+    if let Some(needed) = minted_min {
         let (lease, minted) = (policy.lease(), limit.minted_in(policy.lease()));
-        faults.push(format!(
-            "its rate brings back {minted} tokens in the {lease} of a lease, less than {least}"
-        ));
-        cures.push(faster(&limit, least, lease));
+        faults.push(format!("its rate brings back {minted} in the {lease} of a lease, less than {needed}"));
+        cures.push(faster(&limit, needed, lease));
     }
     let whom = match policy.instances_at_least() {
         _ if !names_instances(policy) => "one instance (`instances_max` is not said)".to_owned(),
@@ -100,12 +101,12 @@ fn too_small(
 }
 
 /// The rate that brings back enough in a lease, and the lease in which this rate does, as far as there are such.
-fn faster(limit: &Limit, least: Tokens, lease: Span) -> Option<String> {
-    let micros_second = u128::from(least.as_micros()) * 1_000_000_000;
+fn faster(limit: &Limit, needed: Tokens, lease: Span) -> Option<String> {
+    let micros_second = u128::from(needed.as_micros()) * 1_000_000_000;
     let per_second = micros_second.div_ceil(u128::from(lease.as_nanos()).max(1) * 1_000_000);
-    let millis = limit.time_to_mint(least).as_nanos().div_ceil(1_000_000);
+    let millis = limit.time_to_mint(needed).as_nanos().div_ceil(1_000_000);
     let longer =
-        Some(millis).filter(|millis| *millis <= LEASE_MAX.as_nanos() / 1_000_000).map(Span::from_millis);
+        Some(millis).filter(|millis| *millis <= LEASE.1.as_nanos() / 1_000_000).map(Span::from_millis);
     match (per_second <= PER_SECOND_MAX, longer) {
         (true, Some(longer)) => {
             Some(format!("`rate: {per_second}/s` or more or, in `store`, `lease: {longer}`"))

@@ -2,6 +2,7 @@
 
 use tollgate_core::Span;
 
+use crate::store_settings::{DEADLINE, INSTANCES_MAX, LEASE};
 use crate::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
 
 use super::fields::Fields;
@@ -13,12 +14,6 @@ const FIELDS: [&str; 5] = ["deadline", "instances_max", "local_start", "lease", 
 /// What rules say of the store.
 pub(super) const FIELDS_OF_RULES: [&str; 2] = ["consistency", "on_store_failure"];
 
-/// How long a check may wait for the store.
-const DEADLINE: (Span, Span) = (Span::from_millis(1), Span::from_secs(1));
-/// How long a lease may last.
-const LEASE: (Span, Span) = (Span::from_millis(100), Span::from_secs(10));
-/// Most instances that share a store.
-const INSTANCES_MAX: u32 = 10_000;
 /// Longest hash tag: it is in every key.
 const HASH_TAG_BYTES_MAX: usize = 64;
 

@@ -82,7 +82,7 @@ fn a_leased_rule_that_is_too_small_is_told_which_figure_and_what_it_must_be() {
         told([small(900, 1_000)], Some(4)),
         [
             "line 1: rule `everyone`: it stays exact, being too small to be leased to 4 instances at a cost of 1: its rate brings \
-          back 360 tokens in the 400ms of a lease, less than 400; write `rate: 1000/s` or more or, in `store`, \
+          back 360 in the 400ms of a lease, less than 400; write `rate: 1000/s` or more or, in `store`, \
           `lease: 445ms`; or delete `consistency` [cannot-lease]"
         ]
     );
@@ -90,7 +90,7 @@ fn a_leased_rule_that_is_too_small_is_told_which_figure_and_what_it_must_be() {
         told([small(10, 20)], None),
         [
             "line 1: rule `everyone`: it stays exact, being too small to be leased to one instance (`instances_max` is not said) at \
-          a cost of 1: `burst` is 20, less than 50, and its rate brings back 4 tokens in the 400ms of a lease, less than \
+          a cost of 1: `burst` is 20, less than 50, and its rate brings back 4 in the 400ms of a lease, less than \
           100; write `burst: 50` or more, and `rate: 250/s` or more or, in `store`, `lease: 10s`; or delete `consistency` \
           [cannot-lease]"
         ]
@@ -107,7 +107,7 @@ fn the_usual_cost_counts() {
     let cost = |tokens| CostPlan { default: Cost::tokens(tokens), ..CostPlan::ONE };
     let dear = |tokens| leased(Rule { cost: cost(tokens), ..everyone() });
     assert_eq!(told([dear(10)], Some(20)), Vec::<String>::new());
-    assert!(told([dear(11)], Some(20))[0].contains("at a cost of 11: its rate brings back 20000 tokens"));
+    assert!(told([dear(11)], Some(20))[0].contains("at a cost of 11: its rate brings back 20000"));
 }
 
 #[test]
