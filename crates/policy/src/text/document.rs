@@ -10,7 +10,7 @@ use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
 use super::{default_tier, foreign_names, jwt, kill_switch, settings, store};
 
-const FIELDS: [&str; 9] =
+pub(super) const FIELDS: [&str; 9] =
     ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt", "store"];
 /// So many names of a mapping are asked whether a rule has them.
 const NAMES_ASKED_MAX: usize = 64;

@@ -10,7 +10,7 @@ use super::found::Found;
 use super::tree::Node;
 use super::{choice, decimal, did_you_mean, span};
 
-const FIELDS: [&str; 5] = ["deadline", "instances_max", "local_start", "lease", "hash_tag"];
+pub(super) const FIELDS: [&str; 5] = ["deadline", "instances_max", "local_start", "lease", "hash_tag"];
 /// What rules say of the store.
 pub(super) const FIELDS_OF_RULES: [&str; 2] = ["consistency", "on_store_failure"];
 
