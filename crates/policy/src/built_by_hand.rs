@@ -4,8 +4,8 @@ use regex::Regex;
 use tollgate_core::{Burst, Limit, Rate};
 
 use crate::{
-    Action, AnswerSettings, ClientAddressSettings, Condition, CostPlan, Group, HostPattern, KeySource,
-    Missing, Mode, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
+    Action, AnswerSettings, ClientAddressSettings, Condition, Consistency, CostPlan, Group, HostPattern,
+    KeySource, Missing, Mode, OnStoreFailure, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
 };
 
 /// A rule for every request, with one bucket for all.
@@ -22,6 +22,8 @@ pub(crate) fn rule(name: &str) -> Rule {
         mode: Mode::Enforce,
         rollout_percent: 100,
         trusts_upstream_claims: false,
+        consistency: Consistency::Exact,
+        on_store_failure: OnStoreFailure::Local,
         group: None,
         refund_statuses: Vec::new(),
         settle_header: None,
@@ -51,6 +53,8 @@ pub(crate) fn policy(rules: Vec<Rule>) -> Policy {
         client_address: ClientAddressSettings::default(),
         client_address_line: 1,
         jwt: None,
+        store: None,
+        store_line: 1,
     }
 }
 

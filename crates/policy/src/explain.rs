@@ -4,6 +4,7 @@
 //! story. May allocate. Knows no balances: what the buckets say is the caller's to add.
 
 mod sentence;
+mod store;
 mod why_not;
 
 use tollgate_core::Cost;
@@ -13,7 +14,7 @@ use crate::key::Key;
 use crate::request::{Request, RequestRoom};
 use crate::rule_book::{Standing, Step, Tally};
 use crate::value::{Scratch, find_for_key};
-use crate::{Action, Facts, Mode, Rule, RuleBook, Ruling};
+use crate::{Action, Consistency, Facts, Mode, OnStoreFailure, Rule, RuleBook, Ruling};
 
 /// What a policy says of one request, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,10 @@ pub struct RuleExplanation {
     pub mode: Mode,
     /// Whether it would deny this client; a rule outside its roll-out or in shadow only watches.
     pub is_enforced: bool,
+    /// How instances that share a store share its buckets.
+    pub consistency: Consistency,
+    /// What becomes of its requests while that store does not answer.
+    pub on_store_failure: OnStoreFailure,
     /// What the request has to show for each part of the key.
     pub key_parts: Vec<KeyPart>,
     /// The key of the bucket; that of [`crate::Hit::key`]. Empty unless the rule's condition holds.
@@ -153,6 +158,8 @@ impl RuleBook {
             reason: sentence::of_rule(self.policy(), rule, step, outcome, request),
             mode: rule.mode.min(self.policy().mode),
             is_enforced: matches!(step, Step::Applies { standing: Standing::Enforced, .. }),
+            consistency: rule.consistency,
+            on_store_failure: rule.on_store_failure,
             key_parts: key_parts(rule, request),
             key: if matches { Key::new().build(rule, request).to_vec() } else { Vec::new() },
             cost: (matches && is_limit).then(|| {

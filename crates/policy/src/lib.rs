@@ -21,11 +21,13 @@ mod facts;
 mod header_fields;
 mod key_source;
 mod kill_switch;
+mod leasing;
 mod lint;
 mod rule;
 mod seen_request;
 mod settings;
 mod span_text;
+mod store_settings;
 mod token_holder;
 
 mod client_address;
@@ -57,6 +59,7 @@ pub use header_fields::HeaderFields;
 pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
+pub use leasing::CannotLease;
 pub use lint::{Lint, LintKind};
 pub use path::normal_path;
 pub use policy::{Group, Policy};
@@ -71,4 +74,5 @@ pub use settings::{
     JwtSettings, Trust,
 };
 pub use span_text::span_text;
+pub use store_settings::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
 pub use text::{Mistake, Mistakes};

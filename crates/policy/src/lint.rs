@@ -12,12 +12,14 @@ mod cost_bounds;
 mod fixed_window;
 mod implicit_tier;
 mod kind;
+mod leases;
 mod missing_key;
 mod never_applies;
 mod rollout;
 mod rotation;
 mod shared_methods;
 mod spoofable_allow;
+mod store_failure;
 mod terms;
 mod too_many_rules;
 mod trusted_proxies;
@@ -77,7 +79,7 @@ impl Policy {
 type Look = fn(&Book<'_>, &mut Vec<Lint>);
 
 /// Every lint.
-const EVERY: [Look; 14] = [
+const EVERY: [Look; 16] = [
     never_applies::look,
     bucket_size::look,
     cost_bounds::look,
@@ -92,6 +94,8 @@ const EVERY: [Look; 14] = [
     too_many_rules::look,
     trusted_proxies::look,
     spoofable_allow::look,
+    leases::look,
+    store_failure::look,
 ];
 
 /// A policy with what every lint wants to know of its rules.

@@ -1,6 +1,6 @@
 //! A policy: all that a file says, as it is true. Made by the parser alone; nothing past it checks again.
 
-use crate::{AnswerSettings, ClientAddressSettings, JwtSettings, KillSwitch, Mode, Rule};
+use crate::{AnswerSettings, ClientAddressSettings, JwtSettings, KillSwitch, Mode, Rule, StoreSettings};
 
 /// A compiled policy. Swapped whole; balances outlive it.
 #[derive(Debug, Clone)]
@@ -23,6 +23,10 @@ pub struct Policy {
     pub client_address_line: u32,
     /// By which keys tokens are verified; none are believed otherwise.
     pub jwt: Option<JwtSettings>,
+    /// What it says of a store that several instances share. `None`: nothing, so the usual settings hold if there is one.
+    pub store: Option<StoreSettings>,
+    /// The line of the file where that is said, from 1; 1 if it is not.
+    pub store_line: u32,
 }
 
 /// Rules of which only the first that matches applies: tiers.

@@ -2,7 +2,7 @@
 
 use tollgate_core::Algorithm;
 
-use crate::{Condition, CostPlan, KeySource};
+use crate::{Condition, Consistency, CostPlan, KeySource, OnStoreFailure};
 
 /// A compiled rule.
 #[derive(Debug, Clone)]
@@ -27,6 +27,10 @@ pub struct Rule {
     pub rollout_percent: u8,
     /// Claims of tokens that nobody verified here count, too: someone upstream has verified them (`jwt_trust`).
     pub trusts_upstream_claims: bool,
+    /// How instances share its buckets, where they share a store.
+    pub consistency: Consistency,
+    /// What becomes of its requests while that store does not answer.
+    pub on_store_failure: OnStoreFailure,
     /// Position in [`crate::Policy::groups`], if it is in one.
     pub group: Option<usize>,
     /// Statuses of responses for which the charge is given back.

@@ -81,7 +81,8 @@ fn policy() -> Value {
         "kill_switches": {"type": "array", "items": of("kill_switch"), "description": "What is refused until further notice."},
         "answers": of("answers"),
         "client_address": of("client_address"),
-        "jwt": of("jwt")
+        "jwt": of("jwt"),
+        "store": of("store")
     });
     mapping("A policy.", &["rules"], &fields)
 }
@@ -128,6 +129,11 @@ fn rule() -> Value {
         "rollout_percent": told("percent", "Of so many percent of the keys it is enforced, of the others it is a shadow."),
         "missing": words(&["anonymous", "skip", "deny"], "What becomes of a request that lacks a part of the key; `anonymous`: they share one bucket."),
         "jwt_trust": words(&["verified", "upstream_verified"], "Whose word is taken for a token's claims."),
+        "consistency": words(&["exact", "leased"], "With a shared store: `exact` asks it each time, `leased` takes tokens ahead; the bound is the same. `exact` unless told otherwise."),
+        "on_store_failure": words(
+            &["open", "closed", "local"],
+            "While a shared store does not answer: `open` limits nothing, `closed` refuses, `local` limits by this instance's share. `local` unless told otherwise."
+        ),
         "refund_on": told("statuses", "Responses for which the charge is given back."),
         "settle_header": text("The response header that holds the true cost."),
         "reason": {"type": "string", "pattern": "^[a-z0-9_]+$", "description": "What a denial is called, for programs."},

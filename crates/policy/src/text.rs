@@ -41,6 +41,7 @@ mod settings;
 mod short_form;
 mod snippet;
 mod span;
+mod store;
 mod tokens;
 mod tree;
 mod value_test;

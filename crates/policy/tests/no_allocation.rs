@@ -13,9 +13,9 @@ use counting_allocator::allocations_of;
 use serde_json::json;
 use tollgate_core::Cost;
 use tollgate_policy::{
-    Action, AnswerSettings, Claims, ClientAddressSettings, Condition, CostPlan, CostSource, Facts, Group,
-    HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, PathPattern, PathTest, Policy, Rule,
-    RuleBook, Ruling, Scope, ValueTest,
+    Action, AnswerSettings, Claims, ClientAddressSettings, Condition, Consistency, CostPlan, CostSource,
+    Facts, Group, HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, OnStoreFailure, PathPattern,
+    PathTest, Policy, Rule, RuleBook, Ruling, Scope, ValueTest,
 };
 
 #[track_caller]

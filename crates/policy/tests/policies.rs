@@ -8,8 +8,9 @@ use tollgate_core::{
     Span, Window,
 };
 use tollgate_policy::{
-    Action, BodyProfile, Condition, CostSource, ForwardingHeader, HeaderProfiles, HostPattern, JwtKey,
-    KeySource, MethodSet, Missing, Mode, PathPattern, Policy, Rule, Scope, Trust, ValueTest,
+    Action, BodyProfile, Condition, Consistency, CostSource, ForwardingHeader, HeaderProfiles, HostPattern,
+    JwtKey, KeySource, LocalStart, MethodSet, Missing, Mode, OnStoreFailure, PathPattern, Policy, Rule,
+    Scope, StoreSettings, Trust, ValueTest,
 };
 
 fn policy(name: &str) -> Policy {
@@ -231,6 +232,97 @@ fn groups_actions_and_settings_are_read() {
         jwt.keys[0],
         JwtKey::SecretFromEnv { algorithm: "HS256".into(), variable: "JWT_SECRET".into() }
     );
+}
+
+#[test]
+fn what_a_shared_store_needs_is_read() {
+    let policy = policy("shared_store.yaml");
+    let store = StoreSettings {
+        deadline: Span::from_millis(20),
+        instances_max: Some(8),
+        local_start: LocalStart::Empty,
+        lease: Span::from_millis(1_500),
+        hash_tag: Some("shop:eu-1".into()),
+    };
+    assert_eq!((policy.store.as_ref(), policy.store_line), (Some(&store), 7));
+    for (name, consistency, on_store_failure) in [
+        ("everyone", Consistency::Leased, OnStoreFailure::Open),
+        ("logins", Consistency::Exact, OnStoreFailure::Closed),
+        ("clients", Consistency::Exact, OnStoreFailure::Local),
+        ("usual", Consistency::Exact, OnStoreFailure::Local),
+    ] {
+        let rule = rule(&policy, name);
+        assert_eq!((rule.consistency, rule.on_store_failure), (consistency, on_store_failure), "{name}");
+    }
+}
+
+#[test]
+fn a_store_of_which_nothing_is_said_is_as_usual() {
+    let usual = StoreSettings {
+        deadline: Span::from_millis(15),
+        instances_max: None,
+        local_start: LocalStart::Full,
+        lease: Span::from_millis(400),
+        hash_tag: None,
+    };
+    assert_eq!(StoreSettings::default(), usual);
+    let rules = "rules: [{scope: ip, rate: 1, burst: 1}]";
+    let store =
+        |text: &str| Policy::parse("a.yaml", text).unwrap_or_else(|mistakes| panic!("{mistakes}")).store;
+    assert_eq!(store(&format!("{{store: {{}}, {rules}}}")), Some(usual));
+    assert_eq!(store(rules), None);
+    assert_eq!(store("{scope: ip, rate: 1, burst: 1, consistency: leased}"), None);
+}
+
+#[test]
+fn the_store_takes_its_least_and_its_most_and_nothing_beyond() {
+    let read = |field: &str| {
+        let text = format!("{{store: {{{field}}}, rules: [{{scope: ip, rate: 1, burst: 1}}]}}");
+        Policy::parse("a.yaml", &text)
+    };
+    let tag = |bytes: usize| format!("hash_tag: {}", "x".repeat(bytes));
+    for fine in [
+        "deadline: 1ms",
+        "deadline: 1s",
+        "deadline: 1000ms",
+        "lease: 100ms",
+        "lease: 10s",
+        "instances_max: 1",
+        "instances_max: 10000",
+        &tag(64),
+    ] {
+        assert!(read(fine).is_ok(), "{fine}");
+    }
+    for beyond in [
+        "deadline: 0.999999ms",
+        "deadline: 1001ms",
+        "deadline: 0s",
+        "lease: 99ms",
+        "lease: 10.001s",
+        "instances_max: 0",
+        "instances_max: 10001",
+        "instances_max: 1.5",
+        "instances_max: -1",
+        "hash_tag: ''",
+        &tag(65),
+    ] {
+        let mistakes = read(beyond).expect_err(beyond);
+        assert_eq!(mistakes.count(), 1, "{mistakes}");
+    }
+}
+
+#[test]
+fn every_word_about_the_store_is_spelt_as_it_is_named() {
+    use OnStoreFailure::{Closed, Local, Open};
+    let read =
+        |fields: String| Policy::parse("a", &format!("{{scope: ip, rate: 1, burst: 1, {fields}}}")).unwrap();
+    for word in [Open, Closed, Local] {
+        assert_eq!(read(format!("on_store_failure: {}", word.name())).rules[0].on_store_failure, word);
+    }
+    for word in [Consistency::Exact, Consistency::Leased] {
+        assert_eq!(read(format!("consistency: {}", word.name())).rules[0].consistency, word);
+    }
+    assert_eq!([LocalStart::Full, LocalStart::Empty].map(LocalStart::name), ["full", "empty"]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use serde_json::{Number, Value};
 use tollgate::Span;
-use tollgate::policy::{Outcome, RuleExplanation};
+use tollgate::policy::{Consistency, OnStoreFailure, Outcome, RuleExplanation};
 
 use super::account::{Account, Fate, RuleAccount};
 use super::client_text;
@@ -65,6 +65,12 @@ struct RuleEntry<'a> {
     reason: &'a str,
     mode: &'static str,
     enforced: bool,
+    /// Where it is not `exact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consistency: Option<&'static str>,
+    /// Where it is not `local`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_store_failure: Option<&'static str>,
     denied: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     would_deny: Option<bool>,
@@ -150,6 +156,11 @@ impl Account<'_> {
     }
 }
 
+/// What is not as it is unless told otherwise.
+fn unusual<T: Default + PartialEq>(value: T) -> Option<T> {
+    (value != T::default()).then_some(value)
+}
+
 fn entry<'a>(rule: &'a RuleAccount, explained: &'a RuleExplanation) -> RuleEntry<'a> {
     let cost = explained.cost.as_ref();
     let key = explained.key_parts.iter();
@@ -159,6 +170,8 @@ fn entry<'a>(rule: &'a RuleAccount, explained: &'a RuleExplanation) -> RuleEntry
         reason: &explained.reason,
         mode: explained.mode.name(),
         enforced: explained.is_enforced,
+        consistency: unusual(explained.consistency).map(Consistency::name),
+        on_store_failure: unusual(explained.on_store_failure).map(OnStoreFailure::name),
         denied: rule.fate == Fate::Denies,
         would_deny: match rule.fate {
             Fate::Watches { would_deny } => Some(would_deny),

@@ -50,6 +50,31 @@ Answer
 }
 
 #[test]
+fn how_a_rule_is_kept_in_a_shared_store_is_shown_where_it_is_not_as_usual() {
+    const FLEET: &str = "
+- {name: user, scope: user, rate: 10/s, burst: 50, on_store_failure: closed}
+- {name: everyone, scope: global, rate: 1000/s, burst: 2000, consistency: leased}
+- {name: usual, scope: global, path: /, rate: 1000/s, burst: 2000}
+";
+    let folder = Folder::new("explain_store").with("fleet.yaml", FLEET);
+    let shown = printed(folder.run("explain fleet.yaml --user ann"));
+    assert!(
+        shown.contains("\n              it governs every request; while the store is down, it refuses\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("\n              it governs every request; instances lease its tokens\n"),
+        "{shown}"
+    );
+    let rules = &document(&folder, &["fleet.yaml", "--user", "ann"])["rules"];
+    let told =
+        |at: usize| (rules[at].get("consistency").cloned(), rules[at].get("on_store_failure").cloned());
+    assert_eq!(told(0), (None, Some(json!("closed"))));
+    assert_eq!(told(1), (Some(json!("leased")), None));
+    assert_eq!(told(2), (None, None));
+}
+
+#[test]
 fn after_a_burst_it_shows_who_denies_and_that_nobody_else_is_charged() {
     let document = document(&folder("explain_deny"), &["policy.yaml", "--user", "ann", "--after", "1000"]);
     assert_eq!((&document["admitted"], &document["retry_after_ns"]), (&json!(false), &json!(100_000_000)));

@@ -3,6 +3,7 @@
 use tollgate_core::Span;
 
 use super::Outcome;
+use super::store;
 use super::why_not::why_not;
 use crate::condition::evaluation::holds;
 use crate::cost::Price;
@@ -41,6 +42,9 @@ pub(super) fn of_rule(
                 (_, None) => why(rule, request),
             };
             sentence.push_str(watching(policy, standing));
+            if outcome == Outcome::Charges {
+                sentence.push_str(&store::of_rule(policy, rule));
+            }
             sentence
         }
     }

@@ -1,10 +1,11 @@
 use serde_json::json;
-use tollgate_core::Cost;
+use tollgate_core::{Burst, Cost, Limit, Rate};
 
 use super::*;
 use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
-    Claims, Condition, CostPlan, CostSource, Group, KeySource, KillSwitch, MethodSet, Missing, ValueTest,
+    Claims, Condition, Consistency, CostPlan, CostSource, Group, KeySource, KillSwitch, MethodSet, Missing,
+    OnStoreFailure, StoreSettings, ValueTest,
 };
 
 /// What is said of the first rule, about a request for `/api/search`.
@@ -174,4 +175,47 @@ fn a_body_of_unknown_length_is_said_to_cost_the_default_and_why() {
     assert_eq!((chunked.cost, chunked.was_unusable), (Cost::tokens(3), true));
     let reason = "the default, since no `Content-Length` announces the length of the body";
     assert_eq!(chunked.reason, reason);
+}
+
+#[test]
+fn how_a_rule_is_kept_in_a_shared_store_is_said_where_it_is_not_as_usual() {
+    let large = Limit::new(Rate::per_second(1_000), Burst::tokens(1_000)).unwrap();
+    let large = |consistency, on_store_failure| Rule {
+        action: Action::Limit(large.into()),
+        consistency,
+        on_store_failure,
+        ..rule("r")
+    };
+    let (exact, leased) = (Consistency::Exact, Consistency::Leased);
+    for (consistency, failure, told) in [
+        (exact, OnStoreFailure::Local, ""),
+        (leased, OnStoreFailure::Local, "; instances lease its tokens"),
+        (exact, OnStoreFailure::Closed, "; while the store is down, it refuses"),
+        (
+            leased,
+            OnStoreFailure::Open,
+            "; instances lease its tokens; while the store is down, it limits nothing",
+        ),
+    ] {
+        let rule = large(consistency, failure);
+        assert_eq!(said(rule.clone(), |_| {}), format!("it governs every request{told}"));
+        let explained = RuleBook::new(policy(vec![rule])).explain(&Facts::new("GET", "/"), 0).rules.remove(0);
+        assert_eq!((explained.consistency, explained.on_store_failure), (consistency, failure));
+    }
+    let elsewhere = Rule { condition: path("/x"), ..large(leased, OnStoreFailure::Open) };
+    assert_eq!(said(elsewhere, |_| {}), "the path is `/api/search`, not `/x`");
+}
+
+#[test]
+fn a_rule_that_is_too_small_to_be_leased_is_said_to_stay_exact() {
+    let small = Rule { consistency: Consistency::Leased, ..rule("r") };
+    let told = "it governs every request; it is to be leased but stays exact, as `tollgate check` tells";
+    assert_eq!(said(small.clone(), |_| {}), told);
+    let store = StoreSettings { lease: tollgate_core::Span::from_secs(10), ..StoreSettings::default() };
+    let patient = crate::Policy { store: Some(store), ..policy(vec![small]) };
+    let explained = RuleBook::new(patient).explain(&Facts::new("GET", "/"), 0).rules.remove(0);
+    assert_eq!(
+        explained.reason, "it governs every request; instances lease its tokens",
+        "100 in ten seconds"
+    );
 }

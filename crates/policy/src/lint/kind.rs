@@ -40,11 +40,19 @@ pub enum LintKind {
     TrustsEveryone,
     /// A client that says the right thing is let through.
     SpoofableAllow,
+    /// The store is asked for every request of a bucket that many clients share, though it could be leased.
+    ExactSharedTier,
+    /// A rule is to be leased and cannot be: it stays exact.
+    CannotLease,
+    /// How many instances share the limits while the store is down is not said.
+    UnknownInstances,
+    /// While the store is down the rule limits nothing.
+    FailsOpen,
 }
 
 impl LintKind {
     /// Every kind, in order.
-    pub const ALL: [LintKind; 17] = [
+    pub const ALL: [LintKind; 21] = [
         LintKind::NeverMatches,
         LintKind::UnreachableTier,
         LintKind::BurstBelowRate,
@@ -62,6 +70,10 @@ impl LintKind {
         LintKind::TooManyRules,
         LintKind::TrustsEveryone,
         LintKind::SpoofableAllow,
+        LintKind::ExactSharedTier,
+        LintKind::CannotLease,
+        LintKind::UnknownInstances,
+        LintKind::FailsOpen,
     ];
 
     /// Its name, in kebab case.
@@ -84,6 +96,10 @@ impl LintKind {
             LintKind::TooManyRules => "too-many-rules",
             LintKind::TrustsEveryone => "trusts-everyone",
             LintKind::SpoofableAllow => "spoofable-allow",
+            LintKind::ExactSharedTier => "exact-shared-tier",
+            LintKind::CannotLease => "cannot-lease",
+            LintKind::UnknownInstances => "unknown-instances",
+            LintKind::FailsOpen => "fails-open",
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::store_settings::INSTANCES_MAX;
+
 use super::conditions::{one_or_more, short_forms};
 use super::{joined, mapping, of, text, told, words};
 
@@ -12,6 +14,7 @@ pub(super) fn definitions() -> Vec<(&'static str, Value)> {
         ("client_address", client_address()),
         ("jwt", jwt()),
         ("jwt_key", jwt_key()),
+        ("store", store()),
     ]
 }
 
@@ -33,6 +36,17 @@ fn answers() -> Value {
         "reason_header": text("The header field that holds the reason of a denial.")
     });
     mapping("How answers look.", &[], &fields)
+}
+
+fn store() -> Value {
+    let fields = json!({
+        "deadline": told("span", "So long a check waits for the store: 1ms to 1s, 15ms unless told otherwise."),
+        "instances_max": {"type": "integer", "minimum": 1, "maximum": INSTANCES_MAX, "description": "The most instances that ever run at a time."},
+        "local_start": words(&["full", "empty"], "What an unknown bucket holds when the store fails; `full` unless told otherwise."),
+        "lease": told("span", "So long a lease lasts: 100ms to 10s, 400ms unless told otherwise."),
+        "hash_tag": {"type": "string", "pattern": "^[A-Za-z0-9_.:-]{1,64}$", "description": "Puts every key of the policy into one slot of a cluster."}
+    });
+    mapping("What a store needs to know that several instances share.", &[], &fields)
 }
 
 fn client_address() -> Value {

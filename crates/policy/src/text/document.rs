@@ -8,10 +8,10 @@ use super::group::{self, Entry, TypedGroup};
 use super::rule::{self, TypedRule};
 use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
-use super::{default_tier, foreign_names, jwt, kill_switch, settings};
+use super::{default_tier, foreign_names, jwt, kill_switch, settings, store};
 
-const FIELDS: [&str; 8] =
-    ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt"];
+pub(super) const FIELDS: [&str; 9] =
+    ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt", "store"];
 /// So many names of a mapping are asked whether a rule has them.
 const NAMES_ASKED_MAX: usize = 64;
 /// Most rules of a policy.
@@ -55,6 +55,8 @@ fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Polic
         client_address: ClientAddressSettings::default(),
         client_address_line: 1,
         jwt: None,
+        store: None,
+        store_line: 1,
     })
 }
 
@@ -80,9 +82,11 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
         None => (1, Some(ClientAddressSettings::default())),
     };
     let jwt = fields.take("jwt").map(|node| jwt::read(node, found));
+    let store = fields.take_with_place("store").map(|(place, node)| (place.line, store::read(node, found)));
     let switches =
         fields.take("kill_switches").map_or(Some(Vec::new()), |node| kill_switch::read(node, found));
     let rules = fields.need("rules", "the policy", cure, found).and_then(|node| rules(node, found));
+    store::refuse_fields_of_rules(&mut fields, "a policy", found);
     fields.refuse_rest("a policy", &FIELDS, found);
     let mut names = Names::default();
     if let Some(rules) = root.field("rules") {
@@ -100,6 +104,11 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
         client_address_line,
         jwt: match jwt {
             Some(jwt) => Some(jwt?),
+            None => None,
+        },
+        store_line: store.as_ref().map_or(1, |(line, _)| *line),
+        store: match store {
+            Some((_, store)) => Some(store?),
             None => None,
         },
     })

@@ -2,10 +2,14 @@
 
 use super::did_you_mean::flat;
 
+/// What becomes of requests while the store is down; said by rules, and looked for everywhere.
+#[rustfmt::skip]
+const FAILURES: [&str; 20] = ["failopen", "failclosed", "failclose", "failmode", "failuremode", "failuremodedeny", "failuremodeallow", "onfailure", "onerror", "onstoreerror", "onrediserror", "onredisfailure", "storefailure", "failurepolicy", "passonstoreerror", "skiponerror", "allowonerror", "faulttolerant", "fallback", "fallbackmode"];
+
 /// Their names, without capitals, dashes and underscores; the field of ours that must be known for the answer to make
 /// sense; and the answer.
 #[rustfmt::skip]
-const NAMES: [(&[&str], &str, &str); 32] = [
+const NAMES: [(&[&str], &str, &str); 39] = [
     (&["capacity", "burstcapacity", "burstsize", "maxburst", "bucketsize", "bucketcapacity", "maxtokens", "size", "maxbucketsize", "bucket"],
         "burst", "write `burst`: how many tokens a full bucket holds"),
     (&["refillrate", "ratepersecond", "replenishrate", "fillrate", "requestspersecond", "persecond", "qps", "tps", "tokenspersec", "leakrate", "average", "speed", "refill", "tokensperfill", "refilltokens"],
@@ -68,6 +72,20 @@ const NAMES: [(&[&str], &str, &str); 32] = [
         "client_address", "write `client_address: {trusted_proxies: […], header: x-forwarded-for}`"),
     (&["headers", "response", "responses", "standardheaders", "legacyheaders"],
         "answers", "write `answers: {headers: draft}`"),
+    (&FAILURES,
+        "on_store_failure", "write `on_store_failure: open`, `on_store_failure: closed` or `on_store_failure: local`"),
+    (&FAILURES,
+        "store", "write `on_store_failure` into the rules that it is meant for"),
+    (&FAILURES,
+        "local_start", "write `on_store_failure` into the rules that it is meant for"),
+    (&["lease", "leased", "leases", "syncrate", "sync", "synchronous", "consistencylevel", "localcache", "batching", "behavior"],
+        "consistency", "write `consistency: exact` or `consistency: leased`"),
+    (&["redis", "redisurl", "valkey", "storage", "storageurl", "backend", "storeurl", "storesettings"],
+        "store", "write `store`, as in `store: {instances_max: 8}`; where the store is, is said where the program starts"),
+    (&["instances", "maxinstances", "instancecount", "nodes", "nodesmax", "maxnodes", "replicas", "nodecount"],
+        "instances_max", "write `instances_max`: the most instances that ever run at a time"),
+    (&["url", "uri", "address", "addresses", "addr", "hosts", "endpoint", "endpoints", "port", "password", "username", "tls"],
+        "hash_tag", "delete it; where the store is, is said where the program starts, not in a policy"),
     (&["<<"], "", "write the fields out; merge keys are not read in a policy"),
 ];
 
@@ -97,6 +115,20 @@ mod tests {
             ("requests_per_unit", "write `rate: 10/s`"),
         ] {
             assert!(ours(theirs, &known).unwrap().starts_with(ours_begins), "{theirs}");
+        }
+    }
+
+    #[test]
+    fn ways_to_fail_are_answered_with_ours_wherever_they_stand() {
+        for theirs in
+            ["fail_open", "failClosed", "fail-mode", "failure_mode", "failure_mode_deny", "fallback"]
+        {
+            for known in
+                [&["rate", "on_store_failure"][..], &["rules", "store"], &["deadline", "local_start"]]
+            {
+                assert!(ours(theirs, known).unwrap().starts_with("write `on_store_failure"), "{theirs}");
+            }
+            assert_eq!(ours(theirs, &["rate", "burst"]), None, "{theirs}");
         }
     }
 

@@ -1,15 +1,19 @@
 //! One rule, from its fields (P2), short spellings included (P5).
 
 use crate::presets::{self, Preset};
-use crate::{Action, Condition, CostPlan, CostSource, Missing, Mode, Rule, Scope};
+use crate::{
+    Action, Condition, Consistency, CostPlan, CostSource, Missing, Mode, OnStoreFailure, Rule, Scope,
+};
 
 use super::fields::Fields;
 use super::found::Found;
 use super::tree::{Node, Place};
-use super::{choice, cost, decimal, did_you_mean, key_source, limit, rule_keys, rule_name, short_form};
+use super::{
+    choice, cost, decimal, did_you_mean, key_source, limit, rule_keys, rule_name, short_form, store,
+};
 
 /// The fields of a rule besides those of its bucket.
-pub(super) const FIELDS: [&str; 23] = [
+pub(super) const FIELDS: [&str; 25] = [
     "name",
     "description",
     "scope",
@@ -29,6 +33,8 @@ pub(super) const FIELDS: [&str; 23] = [
     "rollout_percent",
     "missing",
     "jwt_trust",
+    "consistency",
+    "on_store_failure",
     "refund_on",
     "settle_header",
     "reason",
@@ -97,6 +103,8 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         rollout_percent,
         missing,
         trusts_upstream_claims,
+        consistency,
+        on_store_failure,
         refund_statuses,
         settle_header,
         reason,
@@ -116,6 +124,8 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         mode,
         rollout_percent,
         trusts_upstream_claims,
+        consistency,
+        on_store_failure,
         group: None,
         refund_statuses,
         settle_header,
@@ -174,8 +184,8 @@ fn unlimited(
 ) -> Option<Limited> {
     let (word, action) =
         if deed == Deed::Allow { ("allow", Action::Allow) } else { ("block", Action::Block) };
-    let extra: Vec<&'static str> =
-        ["scope", "limit_keys", "algorithm", "preset"].into_iter().chain(limit::FIELDS).collect();
+    let of_buckets = ["scope", "limit_keys", "algorithm", "preset"].into_iter().chain(store::FIELDS_OF_RULES);
+    let extra: Vec<&'static str> = of_buckets.chain(limit::FIELDS).collect();
     let extra = fields.take_left(&extra);
     for (name, place) in &extra {
         found.add(
@@ -235,6 +245,8 @@ struct Rest {
     rollout_percent: u8,
     missing: Missing,
     trusts_upstream_claims: bool,
+    consistency: Consistency,
+    on_store_failure: OnStoreFailure,
     refund_statuses: Vec<u16>,
     settle_header: Option<Box<str>>,
     reason: Option<Box<str>>,
@@ -255,6 +267,12 @@ impl Rest {
         let trusts = fields
             .take("jwt_trust")
             .map_or(Some(false), |node| choice::one_of(node, "jwt_trust", &trust, found));
+        let consistency = fields
+            .take("consistency")
+            .map_or(Some(Consistency::Exact), |node| store::consistency(node, found));
+        let on_store_failure = fields
+            .take("on_store_failure")
+            .map_or(Some(OnStoreFailure::Local), |node| store::on_store_failure(node, found));
         let refund = fields.take("refund_on").map_or(Some(Vec::new()), |node| statuses(node, found));
         let settle = fields.take("settle_header").map(|node| header(node, "settle_header", found));
         let reason = fields.take("reason").map(|node| reason(node, found));
@@ -266,6 +284,8 @@ impl Rest {
             rollout_percent: rollout?,
             missing: missing?,
             trusts_upstream_claims: trusts?,
+            consistency: consistency?,
+            on_store_failure: on_store_failure?,
             refund_statuses: refund?,
             settle_header: sound(settle)?,
             reason: sound(reason)?,

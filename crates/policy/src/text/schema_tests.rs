@@ -153,6 +153,24 @@ fn the_schema_has_exactly_the_fields_of_a_rule() {
 }
 
 #[test]
+fn the_schema_has_exactly_the_fields_of_a_policy_and_of_its_store() {
+    let names = |definition: &str| {
+        let schema = schema();
+        let mut names: Vec<String> =
+            fields(&schema["$defs"][definition]["properties"]).map(|(name, _)| name.clone()).collect();
+        names.retain(|name| name != "$schema");
+        names
+    };
+    let sorted = |names: &[&str]| {
+        let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names("policy"), sorted(&super::document::FIELDS));
+    assert_eq!(names("store"), sorted(&super::store::FIELDS));
+}
+
+#[test]
 fn the_checker_refuses_what_it_should() {
     let root = json!({"$defs": {}});
     assert!(!is_valid(&json!(0), &json!({"exclusiveMinimum": 0}), &root));
