@@ -34,15 +34,18 @@ extern crate alloc;
 
 mod algorithm;
 mod booking;
+mod breaker;
 mod calendar;
 mod concurrency;
 mod decide;
 mod decide_all;
 mod decimal;
 mod demand;
+mod denial;
 mod fixed_window;
 mod from_float;
 mod leaky_bucket;
+mod lease;
 mod limit;
 mod mark;
 mod meter;
@@ -58,14 +61,21 @@ mod tokens;
 
 pub use algorithm::Algorithm;
 pub use booking::{Booking, DEBT_MAX, Unbookable};
+pub use breaker::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Pass};
 pub use calendar::{Window, WindowError};
 pub use concurrency::{Concurrency, Generation, PLACES_MAX, PlacesReading};
 pub use decide::{Decision, decide};
 pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
 pub use demand::Demand;
+pub use denial::Denial;
 pub use fixed_window::FixedWindow;
 pub use from_float::{FloatError, FloatFault};
 pub use leaky_bucket::LeakyBucket;
+pub use lease::{
+    Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEDGER_BURST_MICROS_MAX,
+    Lease, LeaseTerms, LeaseTermsError, LedgerBucket, LedgerLimit, LedgerLimitError, LedgerSpend, NodeRecord,
+    Spending, Unsuited, ask_ledger,
+};
 pub use limit::{Limit, LimitError};
 pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;

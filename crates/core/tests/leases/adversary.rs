@@ -1,0 +1,92 @@
+//! Histories that try to break a leased bucket: spend all at once, everywhere, at the worst moments.
+
+use std::ops::Range;
+
+use tollgate_core::{Ask, Burst, Cost, LeaseTerms, Limit, Rate, Span, Tokens};
+use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
+
+use super::fleet::{Fleet, Weather};
+use super::mistake::Mistake;
+
+/// Steps of one history.
+pub(crate) const STEPS: u64 = 400;
+
+/// In no history is any interval above `burst + rate · d`, over all nodes.
+pub(crate) fn finds_no_interval_above_the_limit(seeds: Range<u64>) {
+    for_each_seed(seeds, |rng| attacked(Mistake::None, rng).judge().assert_kept());
+}
+
+/// Whether one of the histories shows the mistake.
+pub(crate) fn finds(mistake: Mistake, seeds: Range<u64>) -> bool {
+    let mut is_found = false;
+    for_each_seed(seeds, |rng| is_found = is_found || !attacked(mistake, rng).judge().is_kept());
+    is_found
+}
+
+fn attacked(mistake: Mistake, rng: &mut Rng) -> Fleet {
+    let (terms, nodes) = any_terms(rng);
+    let life = terms.life_micros();
+    let delay_max = [500, life / 4, life, 3 * life][rng.usize(0..4)];
+    let weather = Weather { lost: rng.u32(0..20), doubled: rng.u32(0..30), delay_max };
+    let mut fleet = Fleet::new(terms, nodes, weather, mistake, rng);
+    let full = terms.ledger().time_to_mint(0, terms.ledger().burst()).max(2);
+    // Some histories have many steps in the life of a slice.
+    let pace = [1, 3, 10][rng.usize(0..3)];
+    for _ in 0..STEPS {
+        let pause = match rng.u8(0..8) {
+            0 => 0,
+            1 => 1,
+            2 => rng.u64(1..1_000),
+            3 => rng.u64(1..full.min(10 * life)),
+            4 => full.min(10 * life),
+            5 => life / 2,
+            6 => life - 1,
+            _ => rng.u64(1..2 * life),
+        };
+        fleet.pass(pause / pace, rng);
+        act(&mut fleet, rng);
+    }
+    fleet
+}
+
+fn act(fleet: &mut Fleet, rng: &mut Rng) {
+    let node = rng.usize(0..fleet.nodes.len());
+    let greed = any_magnitude(rng, fleet.terms.ledger().burst());
+    // A node may want whatever it likes.
+    let altered = |ask: Ask| if ask.want > Tokens::ZERO { greedy(ask, greed) } else { ask };
+    match rng.u8(0..100) {
+        0..35 => {
+            let cost = Cost::micros(any_magnitude(rng, fleet.terms.ledger().burst()));
+            fleet.check(node, cost, altered, rng);
+        }
+        35..50 => fleet.give_back(node, rng),
+        50..80 => {
+            let everywhere = rng.u8(0..10) < 4;
+            for node in if everywhere { 0..fleet.nodes.len() } else { node..node + 1 } {
+                fleet.spend_all(node, altered, rng);
+            }
+        }
+        80..97 => (0..fleet.nodes.len()).for_each(|node| fleet.give_up(node)),
+        _ => fleet.crash(node, rng),
+    }
+    if rng.u8(0..10) < 3 {
+        fleet.spend_at_the_ledger();
+    }
+}
+
+fn greedy(ask: Ask, want: u64) -> Ask {
+    let want = Tokens::from_micros(want);
+    Ask { want, least: ask.least.min(want), ..ask }
+}
+
+/// Half of them burst 100 at 10 per second on four nodes, with lives from 0.2 to 20 s; the others are any that make sense.
+fn any_terms(rng: &mut Rng) -> (LeaseTerms, usize) {
+    let (limit, nodes) = if rng.bool() {
+        (Limit::new(Rate::per_second(10), Burst::tokens(100)), 4)
+    } else {
+        let rate = Rate::new(any_magnitude(rng, 1_000_000), Span::from_secs(rng.u64(1..10)));
+        (Limit::new(rate, Burst::micros(any_magnitude(rng, 1_000_000_000_000))), rng.u32(1..7))
+    };
+    let life = [200, 400, 2_000, 20_000][rng.usize(0..4)];
+    (LeaseTerms::new(&limit.unwrap(), nodes, Span::from_millis(life)).unwrap(), nodes as usize)
+}
