@@ -15,14 +15,13 @@ use leases::{adversary, script_in_doubles};
 
 #[test]
 fn no_interval_is_above_the_limit_whatever_is_lost_doubled_or_late_and_whoever_crashes() {
-    adversary::finds_no_interval_above_the_limit(0..1_500);
+    adversary::finds_no_interval_above_the_limit(0..4_500);
 }
 
 #[test]
 fn every_known_way_to_get_leases_wrong_is_caught() {
     for mistake in Mistake::ALL {
-        for chunk in 0..20 { eprint!("{mistake:?} {} ", adversary::finds(mistake, chunk*50..chunk*50+50)); }
-        assert!(adversary::finds(mistake, 0..300), "{mistake:?} goes unnoticed");
+        assert!(adversary::finds(mistake, 0..3_000), "{mistake:?} goes unnoticed");
     }
 }
 

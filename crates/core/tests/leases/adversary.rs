@@ -27,29 +27,33 @@ fn attacked(mistake: Mistake, rng: &mut Rng) -> Fleet {
     let (terms, nodes) = any_terms(rng);
     let life = terms.life_micros();
     let delay_max = [500, life / 4, life, 3 * life][rng.usize(0..4)];
-    let weather = Weather { lost: rng.u32(0..20), doubled: rng.u32(0..30), delay_max };
+    let lost = if rng.u8(0..4) == 0 { 60 } else { rng.u32(0..20) };
+    let weather = Weather { lost, doubled: rng.u32(0..30), delay_max };
     let mut fleet = Fleet::new(terms, nodes, weather, mistake, rng);
     let full = terms.ledger().time_to_mint(0, terms.ledger().burst()).max(2);
     // Some histories have many steps in the life of a slice.
     let pace = [1, 3, 10][rng.usize(0..3)];
+    // And some adversaries bide their time.
+    let eagerness = [100, 30, 5][rng.usize(0..3)];
     for _ in 0..STEPS {
         let pause = match rng.u8(0..8) {
             0 => 0,
             1 => 1,
             2 => rng.u64(1..1_000),
-            3 => rng.u64(1..full.min(10 * life)),
-            4 => full.min(10 * life),
+            3 => rng.u64(1..full.min(4 * life)),
+            4 => full.min(life / 3),
             5 => life / 2,
             6 => life - 1,
             _ => rng.u64(1..2 * life),
         };
         fleet.pass(pause / pace, rng);
-        act(&mut fleet, rng);
+        act(&mut fleet, eagerness, rng);
     }
     fleet
 }
 
-fn act(fleet: &mut Fleet, rng: &mut Rng) {
+/// One move. `eagerness` is how many of a hundred chances to spend are taken.
+fn act(fleet: &mut Fleet, eagerness: u8, rng: &mut Rng) {
     let node = rng.usize(0..fleet.nodes.len());
     let greed = any_magnitude(rng, fleet.terms.ledger().burst());
     // A node may want whatever it likes.
@@ -59,17 +63,22 @@ fn act(fleet: &mut Fleet, rng: &mut Rng) {
             let cost = Cost::micros(any_magnitude(rng, fleet.terms.ledger().burst()));
             fleet.check(node, cost, altered, rng);
         }
-        35..50 => fleet.give_back(node, rng),
-        50..80 => {
-            let everywhere = rng.u8(0..10) < 4;
-            for node in if everywhere { 0..fleet.nodes.len() } else { node..node + 1 } {
+        35..50 if rng.u8(0..100) < eagerness => fleet.give_back(node, rng),
+        50..80 if rng.u8(0..100) < eagerness => {
+            if rng.u8(0..10) < 4 {
+                // All at once: what nobody holds, and what everybody does.
+                fleet.spend_at_the_ledger();
+                (0..fleet.nodes.len()).for_each(|node| fleet.spend_all(node, altered, rng));
+            } else {
                 fleet.spend_all(node, altered, rng);
             }
         }
-        80..97 => (0..fleet.nodes.len()).for_each(|node| fleet.give_up(node)),
-        _ => fleet.crash(node, rng),
+        80..98 => (0..fleet.nodes.len()).for_each(|node| fleet.give_up(node)),
+        98 => fleet.crash(node, rng),
+        99 if rng.u8(0..4) == 0 => fleet.set_back(any_magnitude(rng, 3_600_000_000)),
+        _ => {}
     }
-    if rng.u8(0..10) < 3 {
+    if rng.u8(0..100) < eagerness / 3 {
         fleet.spend_at_the_ledger();
     }
 }

@@ -1,6 +1,6 @@
 //! Nodes with leases, a ledger, and wires between them that lose, double, delay and reorder. In virtual time.
 //!
-//! True time is the ledger's, in microseconds; each node has a monotonic clock of its own, up to one part in a thousand off.
+//! True time is the ledger's, in microseconds, unless its clock is set back; each node has a monotonic clock of its own, up to one part in a thousand off.
 
 use std::collections::HashMap;
 
@@ -76,6 +76,8 @@ pub(crate) struct Fleet {
     pub(crate) nodes: Vec<Node>,
     /// True time, µs.
     pub(crate) now: u64,
+    /// How far the ledger's clock is behind it by now, µs.
+    behind: u64,
     bucket: Option<LedgerBucket>,
     records: HashMap<u64, NodeRecord>,
     wires: Vec<Wire>,
@@ -97,6 +99,7 @@ impl Fleet {
             terms,
             nodes: Vec::new(),
             now: BEGIN,
+            behind: 0,
             bucket: None,
             records: HashMap::new(),
             wires: Vec::new(),
@@ -122,6 +125,16 @@ impl Fleet {
         self.nodes[node] = self.newcomer(rng);
     }
 
+    /// The ledger's clock is set back, and stays so.
+    pub(crate) fn set_back(&mut self, micros: u64) {
+        self.behind += micros;
+    }
+
+    /// What the ledger's clock says.
+    fn ledger_now(&self) -> u64 {
+        self.now - self.behind
+    }
+
     /// Lets time pass; what arrives meanwhile is delivered when it does.
     pub(crate) fn pass(&mut self, micros: u64, rng: &mut Rng) {
         let until = self.now + micros;
@@ -144,8 +157,8 @@ impl Fleet {
     fn process(&mut self, wire: Wire, ask: Ask, rng: &mut Rng) {
         let record = self.records.get(&wire.name).copied();
         let ask_heard = self.mistake.heard(ask, record.as_ref());
-        let bucket = self.bucket.map(|bucket| self.mistake.read(bucket, &self.terms, self.now));
-        let asked = ask_ledger(&self.terms, bucket, record, &ask_heard, self.now);
+        let bucket = self.bucket.map(|bucket| self.mistake.read(bucket, &self.terms, self.ledger_now()));
+        let asked = ask_ledger(&self.terms, bucket, record, &ask_heard, self.ledger_now());
         if let Some((bucket, record)) = asked.write {
             let held = bucket.held_new + bucket.held_old;
             assert!(
@@ -252,10 +265,13 @@ impl Fleet {
 
     /// A check without a lease takes all that nobody holds.
     pub(crate) fn spend_at_the_ledger(&mut self) {
-        let bucket = self.bucket.unwrap_or(LedgerBucket::full(&self.terms, self.now));
-        let bucket = self.mistake.read(bucket, &self.terms, self.now);
-        let Ok(balance @ 1..) = u64::try_from(bucket.at(&self.terms, self.now).balance) else { return };
-        let LedgerSpend::Spent(spent) = LedgerBucket::spend(Some(bucket), &self.terms, balance, self.now)
+        let bucket = self.bucket.unwrap_or(LedgerBucket::full(&self.terms, self.ledger_now()));
+        let bucket = self.mistake.read(bucket, &self.terms, self.ledger_now());
+        let Ok(balance @ 1..) = u64::try_from(bucket.at(&self.terms, self.ledger_now()).balance) else {
+            return;
+        };
+        let LedgerSpend::Spent(spent) =
+            LedgerBucket::spend(Some(bucket), &self.terms, balance, self.ledger_now())
         else {
             panic!("{balance} of {bucket:?}");
         };

@@ -145,22 +145,22 @@ impl Terms {
         }
         let unspent = Double::of(ask.unspent.as_micros()).min(held);
         let back = Double::of(ask.back.as_micros()).min(held - unspent);
-        let want = Double::of(ask.want.as_micros()).min(self.burst);
-        let least = Double::of(ask.least.as_micros()).max(ONE).min(want);
+        let wanted = Double::of(ask.want.as_micros()).min(self.burst);
+        let least = Double::of(ask.least.as_micros()).max(ONE).min(wanted);
         k.b = k.b + back;
         let (mut granted, mut wait) = (ZERO, ZERO);
-        if want > ZERO {
-            if k.b >= want {
-                granted = want;
-            } else if want - k.b <= self.ahead && k.r1 + k.r0 + unspent + want <= self.burst {
-                (granted, wait) = (want, self.time_to_mint(k.t, want - k.b));
+        if wanted > ZERO {
+            if k.b >= wanted {
+                granted = wanted;
+            } else if wanted - k.b <= self.ahead && k.r1 + k.r0 + unspent + wanted <= self.burst {
+                (granted, wait) = (wanted, self.time_to_mint(k.t, wanted - k.b));
             } else if k.b >= least {
                 granted = k.b;
             }
         }
         k.b = k.b - granted;
         k.r1 = k.r1 + unspent + granted;
-        if granted == ZERO && want > ZERO {
+        if granted == ZERO && wanted > ZERO {
             wait = self.wait_for(&k, least, k.t);
         }
         if wait > ZERO && k.t > now {
