@@ -44,9 +44,12 @@ mod demand;
 mod denial;
 mod fixed_window;
 mod from_float;
+mod hold;
 mod leaky_bucket;
 mod lease;
 mod limit;
+mod local_bucket;
+mod local_share;
 mod mark;
 mod meter;
 mod rate;
@@ -70,6 +73,7 @@ pub use demand::Demand;
 pub use denial::Denial;
 pub use fixed_window::FixedWindow;
 pub use from_float::{FloatError, FloatFault};
+pub use hold::Hold;
 pub use leaky_bucket::LeakyBucket;
 pub use lease::{
     Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEDGER_BURST_MICROS_MAX,
@@ -77,6 +81,8 @@ pub use lease::{
     Spending, Unsuited, ask_ledger,
 };
 pub use limit::{Limit, LimitError};
+pub use local_bucket::{Correction, LocalBucket, LocalDecision, LocalStart};
+pub use local_share::LocalShare;
 pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;
 pub use rate::Rate;

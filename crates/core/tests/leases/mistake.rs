@@ -17,6 +17,8 @@ pub(crate) enum Mistake {
     LifeFromReceipt,
     /// A node spends at once what is not minted yet.
     SpentAhead,
+    /// A node waits for what is not minted yet by its own clock, though that may run fast.
+    FastClockTrusted,
     /// A node goes on spending what it gives back until it is answered.
     NotDeducted,
     /// A node renews what it holds although its ask was lost.
@@ -24,12 +26,13 @@ pub(crate) enum Mistake {
 }
 
 impl Mistake {
-    pub(crate) const ALL: [Mistake; 7] = [
+    pub(crate) const ALL: [Mistake; 8] = [
         Mistake::HeldDoesNotCount,
         Mistake::NoSequence,
         Mistake::TakenBackEarly,
         Mistake::LifeFromReceipt,
         Mistake::SpentAhead,
+        Mistake::FastClockTrusted,
         Mistake::NotDeducted,
         Mistake::RenewedByLoss,
     ];
@@ -55,6 +58,10 @@ impl Mistake {
     pub(crate) fn received(self, answer: Answer) -> Answer {
         match self {
             Mistake::SpentAhead if answer.granted > Tokens::ZERO => Answer { wait: Span::ZERO, ..answer },
+            // What the node adds for its clock is taken off in advance.
+            Mistake::FastClockTrusted if answer.granted > Tokens::ZERO => {
+                Answer { wait: answer.wait - Span::from_nanos(answer.wait.as_nanos() / 1_000 + 2), ..answer }
+            }
             _ => answer,
         }
     }
