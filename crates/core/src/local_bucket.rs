@@ -29,7 +29,7 @@ pub enum LocalStart {
 }
 
 /// A bucket that a node keeps by its share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct LocalBucket {
     /// What the node may spend.
     stored: StampedBalance,

@@ -16,8 +16,8 @@ const RETRY_PARTS_OF_LIFE: u64 = 16;
 
 /// What one node knows of one leased bucket. A new one holds nothing.
 ///
-/// A node that starts anew must not take its old name: the ledger would take its asks for old ones.
-#[derive(Debug, Clone, Copy, Default)]
+/// Not to be copied: a copy would spend everything twice. A node that starts anew must not take its old name: the ledger would take its asks for old ones.
+#[derive(Debug, Default)]
 pub struct Lease {
     holdings: Holdings,
     demand: LocalDemand,
@@ -196,4 +196,140 @@ impl Lease {
 
 fn part_of_life(terms: &LeaseTerms, parts: u64) -> Span {
     Span::from_nanos(terms.life().as_nanos() / parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Burst, LEASE_LIFE, Limit, Rate};
+
+    const START: Moment = Moment::from_nanos(77_000_000_000);
+
+    /// 1,000 per second, burst 1,000, four nodes: slices of up to 125 tokens, or 25 while little is left.
+    fn terms() -> LeaseTerms {
+        LeaseTerms::new(&Limit::new(Rate::per_second(1_000), Burst::tokens(1_000)).unwrap(), 4, LEASE_LIFE)
+            .unwrap()
+    }
+
+    fn after(millis: u64) -> Moment {
+        START + Span::from_millis(millis)
+    }
+
+    fn tokens(tokens: u64) -> Tokens {
+        Tokens::from_micros(tokens * 1_000_000)
+    }
+
+    fn granted(ask: &Ask, granted: u64, left: i64) -> Answer {
+        let held = Tokens::from_micros(ask.unspent.as_micros() + granted * 1_000_000);
+        Answer { granted: tokens(granted), wait: Span::ZERO, held, balance: left * 1_000_000 }
+    }
+
+    fn denied(ask: &Ask, millis: u64, left: i64) -> Answer {
+        Answer { wait: Span::from_millis(millis), ..granted(ask, 0, left) }
+    }
+
+    /// A lease with so many tokens ready at the start.
+    fn with_slice(slice: u64, left: i64) -> Lease {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::ONE, START) else { panic!() };
+        assert!(lease.answered(&terms(), ask.seq, &granted(&ask, slice, left), START));
+        lease
+    }
+
+    #[test]
+    fn one_ask_is_on_its_way_at_a_time_and_others_wait_for_its_answer() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::ONE, START) else { panic!() };
+        assert_eq!(
+            (ask.seq, ask.want, ask.least),
+            (1, tokens(1), tokens(1)),
+            "nothing is known of the demand"
+        );
+        assert_eq!(lease.spend(&terms(), Cost::ONE, after(1)), Spending::OnItsWay);
+        assert!(lease.answered(&terms(), 1, &granted(&ask, 1, 999), after(2)));
+        assert!(matches!(lease.spend(&terms(), Cost::ONE, after(2)), Spending::Spent { .. }));
+        assert_eq!(lease.spend(&terms(), Cost::tokens(1_001), after(2)), Spending::Never);
+    }
+
+    #[test]
+    fn a_slice_is_as_large_as_the_demand_and_the_balance_left_allow() {
+        let want_of = |checks, left| {
+            let mut lease = with_slice(checks, left);
+            let mut asks = (0..checks).filter_map(|_| match lease.spend(&terms(), Cost::ONE, after(1)) {
+                Spending::Spent { ask, .. } => ask,
+                other => panic!("{other:?}"),
+            });
+            asks.next().unwrap().want
+        };
+        assert_eq!(want_of(20, 999), tokens(15), "what was asked for lately");
+        assert_eq!(want_of(300, 999), tokens(125), "at most a node's part of half a burst");
+        assert_eq!(want_of(300, 499), tokens(25), "and of what may be given ahead while little is left");
+    }
+
+    #[test]
+    fn what_is_left_lives_as_long_as_what_was_granted_last() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
+        assert_eq!((ask.unspent, ask.least), (tokens(10), tokens(40)));
+        lease.answered(&terms(), ask.seq, &denied(&ask, 5, 0), after(301));
+        assert_eq!(lease.ready(&terms(), after(699)), tokens(10), "renewed even so");
+        assert_eq!(lease.ready(&terms(), after(700)), Tokens::ZERO);
+    }
+
+    #[test]
+    fn a_lost_ask_renews_nothing_and_its_late_answer_is_ignored() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
+        lease.lost(&terms(), ask.seq, after(315));
+        assert!(!lease.answered(&terms(), ask.seq, &granted(&ask, 40, 900), after(316)));
+        assert_eq!(lease.ready(&terms(), after(399)), tokens(10));
+        assert_eq!(lease.ready(&terms(), after(400)), Tokens::ZERO);
+        let Spending::Asks(next) = lease.spend(&terms(), Cost::ONE, after(400)) else { panic!() };
+        assert_eq!(
+            (next.seq, next.unspent, next.back),
+            (ask.seq + 1, Tokens::ZERO, tokens(10)),
+            "lapsed goes back"
+        );
+    }
+
+    #[test]
+    fn what_the_ledger_denied_is_denied_here_by_each_checks_own_cost() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), START) else { panic!() };
+        lease.answered(&terms(), ask.seq, &denied(&ask, 40, 10), after(2));
+        let again = Spending::Denied { wait: Span::from_millis(37), ask: None };
+        assert_eq!(lease.spend(&terms(), Cost::tokens(50), after(3)), again);
+        assert!(
+            matches!(lease.spend(&terms(), Cost::tokens(10), after(3)), Spending::Asks(_)),
+            "so much is left"
+        );
+    }
+
+    #[test]
+    fn what_vests_is_denied_until_then_and_not_asked_for_twice() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(20), START) else { panic!() };
+        let ahead = Answer { wait: Span::from_millis(20), ..granted(&ask, 20, -20) };
+        lease.answered(&terms(), ask.seq, &ahead, after(1));
+        let Spending::Denied { wait, ask: None } = lease.spend(&terms(), Cost::tokens(20), after(1)) else {
+            panic!()
+        };
+        assert!(wait >= Span::from_millis(20) && wait < Span::from_micros(20_030), "{wait}");
+        assert!(matches!(lease.spend(&terms(), Cost::tokens(20), after(1) + wait), Spending::Spent { .. }));
+    }
+
+    #[test]
+    fn an_idle_node_gives_everything_back_and_cannot_spend_it() {
+        let mut lease = with_slice(10, 999);
+        assert_eq!(lease.idle(&terms(), after(99)), None);
+        let ask = lease.idle(&terms(), after(100)).unwrap();
+        assert_eq!((ask.back, ask.unspent, ask.want), (tokens(10), Tokens::ZERO, Tokens::ZERO));
+        assert_eq!(lease.spend(&terms(), Cost::ONE, after(101)), Spending::OnItsWay);
+        lease.answered(&terms(), ask.seq, &granted(&ask, 0, 1_000), after(102));
+        assert_eq!(lease.give_back(&terms(), after(103)), None, "nothing is left");
+        assert!(
+            matches!(lease.spend(&terms(), Cost::ONE, after(104)), Spending::Asks(_)),
+            "and it may ask at once"
+        );
+    }
 }

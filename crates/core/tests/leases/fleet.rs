@@ -243,10 +243,11 @@ impl Fleet {
     /// A node gives back all that it holds.
     pub(crate) fn give_back(&mut self, node: usize, rng: &mut Rng) {
         let Node { lease, clock, .. } = &mut self.nodes[node];
-        let before = *lease;
-        let Some(ask) = lease.give_back(&self.terms, clock.now(self.now)) else { return };
-        if self.mistake == Mistake::NotDeducted {
-            *lease = before;
+        let now = clock.now(self.now);
+        let ready = lease.ready(&self.terms, now);
+        let Some(ask) = lease.give_back(&self.terms, now) else { return };
+        if self.mistake == Mistake::NotDeducted && ready > Tokens::ZERO {
+            self.record(ready.as_micros());
         }
         self.send(node, ask, rng);
     }
