@@ -42,6 +42,8 @@ fn assert_well_used(load: &Load<'_>) {
 fn a_saturated_bucket_uses_97_percent_of_its_rate_with_a_round_trip_in_20_checks() {
     assert_well_used(&Load { per_second: 1_000, burst: 1_000, demands: &[500; 4], seconds: 6 });
     assert_well_used(&Load { per_second: 1_000, burst: 200, demands: &[500; 4], seconds: 6 });
+    assert_well_used(&Load { per_second: 1_000, burst: 200, demands: &[25_000; 4], seconds: 2 });
+    assert_well_used(&Load { per_second: 250, burst: 50, demands: &[500], seconds: 6 });
     assert_well_used(&Load { per_second: 10_000, burst: 2_000, demands: &[5_000; 4], seconds: 3 });
     assert_well_used(&Load { per_second: 5_000, burst: 10_000, demands: &[500; 20], seconds: 4 });
 }
@@ -55,5 +57,6 @@ fn a_bucket_below_its_rate_denies_next_to_nobody_with_a_round_trip_in_20_checks(
 
 #[test]
 fn a_node_with_most_of_the_demand_gets_most_of_the_rate() {
+    assert_well_used(&Load { per_second: 1_000, burst: 200, demands: &[1_800, 100, 60, 40], seconds: 6 });
     assert_well_used(&Load { per_second: 1_000, burst: 1_000, demands: &[1_800, 100, 60, 40], seconds: 6 });
 }
