@@ -76,9 +76,9 @@ pub use from_float::{FloatError, FloatFault};
 pub use hold::Hold;
 pub use leaky_bucket::LeakyBucket;
 pub use lease::{
-    Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEDGER_BURST_MICROS_MAX,
-    Lease, LeaseTerms, LeaseTermsError, LedgerBucket, LedgerLimit, LedgerLimitError, LedgerSpend, NodeRecord,
-    Spending, Unsuited, ask_ledger,
+    Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEASE_PAST_MAX,
+    LEDGER_BURST_MICROS_MAX, Lease, LeaseTerms, LeaseTermsError, LedgerBucket, LedgerLimit, LedgerLimitError,
+    LedgerSpend, NodeRecord, Spending, Unsuited, ask_ledger,
 };
 pub use limit::{Limit, LimitError};
 pub use local_bucket::{Correction, LocalBucket, LocalDecision, LocalStart};

@@ -4,7 +4,7 @@
 //! unspent. It does not know who holds how much. All of it is micro-tokens and microseconds of the store's clock, and is
 //! transcribed by the store's script line by line: no intermediate reaches 2^53.
 
-use super::LeaseTerms;
+use super::{LeaseTerms, LedgerLimit};
 
 /// A clock this far behind the stamp (µs) was set back for good: the stamp follows it, and nothing is credited.
 const CLOCK_BEHIND_MAX: u64 = 1_000_000;
@@ -41,16 +41,18 @@ pub enum LedgerSpend {
 }
 
 impl LedgerBucket {
-    /// A bucket that nobody has touched.
-    pub const fn full(terms: &LeaseTerms, now: u64) -> LedgerBucket {
-        LedgerBucket {
-            balance: terms.ledger().burst().cast_signed(),
-            stamp: now,
+    /// A bucket that nobody has touched: full under the oldest limit that is known, and carried through those since.
+    pub fn full(terms: &LeaseTerms, now: u64) -> LedgerBucket {
+        let oldest = terms.past().next_back().unwrap_or(terms.ledger());
+        let bucket = LedgerBucket {
+            balance: oldest.burst().cast_signed(),
+            stamp: if terms.past().next().is_none() { now } else { oldest.from().min(now) },
             epoch: now,
             epoch_end: now + terms.life_micros(),
             held_new: 0,
             held_old: 0,
-        }
+        };
+        bucket.refilled(terms, now)
     }
 
     /// What the bucket has become at `now`: refilled up to `burst − held`, piece by piece over the ends of epochs.
@@ -126,24 +128,38 @@ impl LedgerBucket {
         (missing <= self.room(terms)).then(|| self.stamp + terms.ledger().time_to_mint(self.stamp, missing))
     }
 
-    /// Refills until `until`, which is not before the stamp and not after the end of the epoch.
+    /// Refills until `until`, which is not before the stamp and not after the end of the epoch, through the limits of that time.
     fn refilled(mut self, terms: &LeaseTerms, until: u64) -> LedgerBucket {
+        let mut limits = terms.past().rev().chain([terms.ledger()]).peekable();
+        while let Some(limit) = limits.next() {
+            match limits.peek() {
+                Some(next) if next.from() <= self.stamp => {}
+                Some(next) => self = self.refilled_by(limit, next.from().min(until)),
+                None => self = self.refilled_by(limit, until),
+            }
+        }
+        self
+    }
+
+    /// Refills by one limit.
+    fn refilled_by(mut self, limit: &LedgerLimit, until: u64) -> LedgerBucket {
         // Only a burst that was lowered can make the balance larger, or the debt deeper, than these.
-        let most = self.most(terms);
-        self.balance = self.balance.min(most).max(-terms.ledger().debt_max().cast_signed());
-        self.balance += terms.ledger().minted(self.stamp, until, self.room(terms)).cast_signed();
+        let most = self.most(limit);
+        self.balance = self.balance.min(most).max(-limit.debt_max().cast_signed());
+        let room = (most - self.balance).cast_unsigned();
+        self.balance += limit.minted(self.stamp, until, room).cast_signed();
         self.stamp = until;
         self
     }
 
     /// What the balance may become while so much is held.
-    fn most(&self, terms: &LeaseTerms) -> i64 {
-        terms.ledger().burst().saturating_sub(self.held_new + self.held_old).cast_signed()
+    fn most(&self, limit: &LedgerLimit) -> i64 {
+        limit.burst().saturating_sub(self.held_new + self.held_old).cast_signed()
     }
 
     /// How much the balance may grow.
     fn room(&self, terms: &LeaseTerms) -> u64 {
-        (self.most(terms) - self.balance).max(0).cast_unsigned()
+        (self.most(terms.ledger()) - self.balance).max(0).cast_unsigned()
     }
 
     /// How long the store must keep the bucket, µs from its stamp: until it is full and every slice is taken back.

@@ -9,7 +9,7 @@ use crate::{Burst, Limit, Rate, Span, Tokens};
 
 /// Largest burst that a ledger keeps: 9·10^9 tokens, in micro-tokens. With twice the largest numerator it is below 2^53.
 pub const LEDGER_BURST_MICROS_MAX: u64 = 9_000_000_000_000_000;
-/// Numerator times denominator is below this; so is every remainder times a numerator.
+/// A remainder times the numerator, and a fraction on top, are below this.
 const EXACT_MAX: u128 = 1 << 53;
 /// Longest time from empty to full: 2^51 µs, 71 years. A time of day plus this is below 2^53 until the year 2112.
 const MICROSECONDS_TO_FULL_MAX: u128 = 1 << 51;
@@ -20,6 +20,9 @@ pub struct LedgerLimit {
     /// The rate is `num` micro-tokens every `den` microseconds, in lowest terms. Neither is 0; `num` is below 3.1·10^12.
     num: u64,
     den: u64,
+    /// From when on it mints (µs), and what was minted then beyond whole micro-tokens, in parts of `den`.
+    from: u64,
+    fraction: u64,
     /// Micro-tokens in a full bucket, from 1 to [`LEDGER_BURST_MICROS_MAX`].
     burst: u64,
 }
@@ -31,7 +34,7 @@ impl LedgerLimit {
         // The terms are in lowest terms already, so a thousand is all that can be shared.
         let shared = greatest_common_divisor(1_000, nanos);
         let (num, den) = (u128::from(micros) * u128::from(1_000 / shared), u128::from(nanos / shared));
-        if num * den >= EXACT_MAX {
+        if (num + 1) * den >= EXACT_MAX {
             return Err(LedgerLimitError::RateTooFine(Rate::of_terms(micros, nanos)));
         }
         if burst > LEDGER_BURST_MICROS_MAX {
@@ -41,9 +44,21 @@ impl LedgerLimit {
             return Err(LedgerLimitError::TooLongToFull(Rate::of_terms(micros, nanos), Burst::micros(burst)));
         }
         match (u64::try_from(num), u64::try_from(den)) {
-            (Ok(num), Ok(den)) => Ok(LedgerLimit { num, den, burst }),
+            (Ok(num), Ok(den)) => Ok(LedgerLimit { num, den, from: 0, fraction: 0, burst }),
             _ => Err(LedgerLimitError::RateTooFine(Rate::of_terms(micros, nanos))),
         }
+    }
+
+    /// The same limit, in force from `from` (µs) on: nothing is minted before. `fraction` is what the one before it had minted by
+    /// then beyond whole micro-tokens, in parts of this one's denominator.
+    #[must_use]
+    pub const fn since(self, from: u64, fraction: u64) -> LedgerLimit {
+        LedgerLimit { from, fraction: fraction % self.den, ..self }
+    }
+
+    /// When it came into force, µs.
+    pub const fn from(&self) -> u64 {
+        self.from
     }
 
     /// What the script is given: micro-tokens, per so many microseconds, and the burst in micro-tokens.
@@ -63,36 +78,44 @@ impl LedgerLimit {
         if room < self.burst { room } else { self.burst }
     }
 
-    /// Micro-tokens minted from `from` to `to` (µs), but at most `most`. Differences of what is minted since the clock's origin,
-    /// rounded down: in pieces as in one go. 0 if `to` is not later.
-    pub fn minted(&self, from: u64, to: u64, most: u64) -> u64 {
-        if to <= from {
+    /// Micro-tokens minted from `start` to `end` (µs), but at most `most`. Differences of what is minted since the limit is in force,
+    /// rounded down: in pieces as in one go. 0 if `end` is not later.
+    pub fn minted(&self, start: u64, end: u64, most: u64) -> u64 {
+        if end <= start {
             return 0;
         }
-        let ((periods_from, part_from), (periods_to, part_to)) = (self.split(from), self.split(to));
-        let periods = periods_to - periods_from;
+        let ((periods_before, part_before), (periods, part)) = (self.split(start), self.split(end));
+        let whole = periods - periods_before;
         // So many periods mint more than `most` whatever the parts are; and their product might not be exact.
-        if periods > most / self.num + 1 {
+        if whole > most / self.num + 1 {
             return most;
         }
-        (periods * self.num + part_to - part_from).min(most)
+        (whole * self.num + part - part_before).min(most)
     }
 
-    /// Microseconds from `from` until so many micro-tokens more are minted: exact, a microsecond earlier there are fewer.
-    pub fn time_to_mint(&self, from: u64, amount: u64) -> u64 {
+    /// Microseconds from `start` until so many micro-tokens more are minted: exact, a microsecond earlier there are fewer.
+    pub fn time_to_mint(&self, start: u64, amount: u64) -> u64 {
         if amount == 0 {
             return 0;
         }
-        let (periods, part) = self.split(from);
+        let (periods, part) = self.split(start);
         let wanted = part + amount;
         let (whole, rest) = (wanted / self.num, wanted % self.num);
-        (periods + whole) * self.den + (rest * self.den).div_ceil(self.num) - from
+        // The least y for which y · num + fraction makes `wanted · den`. Below 0 it lies in the period before, where the fraction is ahead.
+        let missing = (rest * self.den).cast_signed() - self.fraction.cast_signed();
+        let begun = self.from + (periods + whole) * self.den;
+        if missing >= 0 {
+            begun + missing.cast_unsigned().div_ceil(self.num) - start
+        } else {
+            begun - missing.unsigned_abs() / self.num - start
+        }
     }
 
-    /// Whole denominators in a time, and what is minted in the rest, rounded down: below `num`.
+    /// Whole denominators since the limit is in force, and what is minted in the rest with the fraction, rounded down: at most `num`.
     const fn split(&self, at: u64) -> (u64, u64) {
-        let rest = at % self.den;
-        ((at - rest) / self.den, rest * self.num / self.den)
+        let since = at.saturating_sub(self.from);
+        let rest = since % self.den;
+        ((since - rest) / self.den, (rest * self.num + self.fraction) / self.den)
     }
 }
 
@@ -181,27 +204,38 @@ mod tests {
         );
     }
 
+    /// 7 tokens every 11 seconds, from the origin of time and from a change on.
+    fn phases() -> [LedgerLimit; 3] {
+        let limit = accepted(Rate::new(7, Span::from_secs(11)), Burst::tokens(3)).unwrap();
+        [limit, limit.since(1_759_999_999_999_999, 10), limit.since(1_760_000_000_500_000, 3)]
+    }
+
     #[test]
     fn minting_in_pieces_is_minting_in_one_go() {
-        let limit = accepted(Rate::new(7, Span::from_secs(11)), Burst::tokens(3)).unwrap();
         let start = 1_760_000_000_000_123;
-        let whole = limit.minted(start, start + 1_000_003, u64::MAX);
-        let pieces: u64 =
-            (0..1_000_003).map(|step| limit.minted(start + step, start + step + 1, u64::MAX)).sum();
-        assert_eq!((whole, pieces), (636_365, 636_365));
-        assert_eq!(limit.minted(start, start + 1_000_003, 5), 5, "at most what there is room for");
-        assert_eq!(limit.minted(start + 1, start, 5), 0, "time never gives twice");
+        for limit in phases() {
+            let whole = limit.minted(start, start + 1_000_003, u64::MAX);
+            let pieces: u64 =
+                (0..1_000_003).map(|step| limit.minted(start + step, start + step + 1, u64::MAX)).sum();
+            assert_eq!(whole, pieces);
+            assert_eq!(limit.minted(start, start + 1_000_003, 5), 5, "at most what there is room for");
+            assert_eq!(limit.minted(start + 1, start, 5), 0, "time never gives twice");
+        }
+        let minted = phases().map(|limit| limit.minted(start, start + 1_000_003, u64::MAX));
+        assert_eq!(minted, [636_365, 636_366, 318_262], "the last was in force for half of the time");
     }
 
     #[test]
     fn the_time_to_mint_is_exact_to_the_microsecond() {
-        let limit = accepted(Rate::new(7, Span::from_secs(11)), Burst::tokens(3)).unwrap();
-        let start = 1_760_000_000_000_123;
-        for amount in [1, 2, 636_363, 1_000_000, 3_000_000] {
-            let wait = limit.time_to_mint(start, amount);
-            assert!(limit.minted(start, start + wait, u64::MAX) >= amount);
-            assert!(limit.minted(start, start + wait - 1, u64::MAX) < amount);
+        for limit in phases() {
+            for start in 1_760_000_000_000_123..1_760_000_000_000_150 {
+                for amount in [1, 2, 3, 4, 5, 6, 7, 8, 636_363, 1_000_000, 3_000_000] {
+                    let wait = limit.time_to_mint(start, amount);
+                    assert!(limit.minted(start, start + wait, u64::MAX) >= amount);
+                    assert!(limit.minted(start, start + wait - 1, u64::MAX) < amount);
+                }
+                assert_eq!(limit.time_to_mint(start, 0), 0);
+            }
         }
-        assert_eq!(limit.time_to_mint(start, 0), 0);
     }
 }

@@ -25,11 +25,16 @@ const SLICES_IN_BURST: u64 = 2;
 const SLICES_IN_LIFE: u64 = 4;
 const CHECKS_IN_SLICE: u64 = 25;
 
+/// How many limits before the one in force are known.
+pub const LEASE_PAST_MAX: usize = 4;
+
 /// The terms of one leased rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseTerms {
     limit: Limit,
     ledger: LedgerLimit,
+    /// What was in force before it, newest first.
+    past: [Option<LedgerLimit>; LEASE_PAST_MAX],
     /// µs.
     life: u64,
     nodes: u32,
@@ -55,7 +60,18 @@ impl LeaseTerms {
         let ahead_max = ledger.minted(0, life / SLICES_IN_LIFE, ledger.debt_max());
         let of_life = ledger.minted(0, life, LEDGER_BURST_MICROS_MAX) / (SLICES_IN_LIFE * u64::from(nodes));
         let (slice_max, scarce_slice_max) = (of_burst, of_life.min(of_burst));
-        Ok(LeaseTerms { limit: *limit, ledger, life, nodes, ahead_max, slice_max, scarce_slice_max })
+        let past = [None; LEASE_PAST_MAX];
+        Ok(LeaseTerms { limit: *limit, ledger, past, life, nodes, ahead_max, slice_max, scarce_slice_max })
+    }
+
+    /// The terms after the limit was changed to that of `next`, at `from` (µs of the store's clock): what was not minted until then is minted
+    /// at the rates of that time. Of more than [`LEASE_PAST_MAX`] changes the oldest is forgotten: before it nothing was minted.
+    #[must_use]
+    pub fn changed(&self, next: &LeaseTerms, from: u64) -> LeaseTerms {
+        let from = from.max(self.ledger.from() + 1);
+        let [newest, newer, older, _] = self.past;
+        let past = [Some(self.ledger), newest, newer, older];
+        LeaseTerms { ledger: next.ledger.since(from, 0), past, ..*next }
     }
 
     /// Whether leasing serves checks of this cost well: at most one round trip in 20 checks, at least 97 % of the rate used. A rule that
@@ -82,6 +98,11 @@ impl LeaseTerms {
     /// The same as the ledger counts.
     pub const fn ledger(&self) -> &LedgerLimit {
         &self.ledger
+    }
+
+    /// What was in force before it, newest first.
+    pub fn past(&self) -> impl DoubleEndedIterator<Item = &LedgerLimit> {
+        self.past.iter().flatten()
     }
 
     /// How long the ledger counts a slice as held, at least.
