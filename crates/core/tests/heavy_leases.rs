@@ -20,6 +20,12 @@ fn no_interval_is_above_the_limit_in_millions_of_steps_of_an_adversary() {
 }
 
 #[test]
+fn no_interval_is_above_limits_that_change_in_millions_of_steps() {
+    adversary::finds_no_interval_above_limits_that_change(0..15_000);
+    const { assert!(15_000 * adversary::STEPS >= 1_000_000) };
+}
+
+#[test]
 fn a_script_that_computes_in_doubles_answers_as_the_specification_in_millions_of_asks() {
     const HISTORIES: u64 = 50_000;
     script_in_doubles::answers_as_the_specification(0..HISTORIES);

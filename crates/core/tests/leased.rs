@@ -19,6 +19,11 @@ fn no_interval_is_above_the_limit_whatever_is_lost_doubled_or_late_and_whoever_c
 }
 
 #[test]
+fn no_interval_is_above_limits_that_change() {
+    adversary::finds_no_interval_above_limits_that_change(0..1_500);
+}
+
+#[test]
 fn every_known_way_to_get_leases_wrong_is_caught() {
     for mistake in Mistake::ALL {
         assert!(adversary::finds(mistake, 0..3_000), "{mistake:?} goes unnoticed");

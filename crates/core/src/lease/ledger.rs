@@ -48,7 +48,8 @@ pub fn ask_ledger(
     let held = taken_out(&mut bucket, record);
     let unspent = ask.unspent.as_micros().min(held);
     let back = ask.back.as_micros().min(held - unspent);
-    bucket.balance += back.cast_signed();
+    // No more than there is room for, where the burst was lowered meanwhile.
+    bucket.balance = (bucket.balance + back.cast_signed()).min(room(terms, &bucket, unspent).max(0));
     let (granted, ahead) = granted(terms, &bucket, ask, unspent);
 
     bucket.balance -= granted.cast_signed();
@@ -99,15 +100,19 @@ fn granted(terms: &LeaseTerms, bucket: &LedgerBucket, ask: &Ask, unspent: u64) -
         return (want, 0);
     }
     let missing = (want.cast_signed() - bucket.balance).cast_unsigned();
-    let held = bucket.held_new + bucket.held_old + unspent;
     // Ahead of time, if it is minted soon and if the bucket has room to mint it.
-    if missing <= terms.ahead_max() && held + want <= burst {
+    if missing <= terms.ahead_max() && want.cast_signed() <= room(terms, bucket, unspent) {
         return (want, terms.ledger().time_to_mint(bucket.stamp, missing));
     }
     if bucket.balance >= least(terms, ask).cast_signed() {
         return (bucket.balance.cast_unsigned(), 0);
     }
     (0, 0)
+}
+
+/// What is left of the burst beside all that is held; negative where the burst was lowered.
+fn room(terms: &LeaseTerms, bucket: &LedgerBucket, unspent: u64) -> i64 {
+    terms.ledger().burst().cast_signed() - (bucket.held_new + bucket.held_old + unspent).cast_signed()
 }
 
 /// What helps the node: at least something, at most what it wants.

@@ -61,6 +61,11 @@ impl LedgerLimit {
         self.from
     }
 
+    /// What was minted by then beyond whole micro-tokens, in parts of the denominator.
+    pub const fn fraction(&self) -> u64 {
+        self.fraction
+    }
+
     /// What the script is given: micro-tokens, per so many microseconds, and the burst in micro-tokens.
     pub const fn terms(&self) -> [u64; 3] {
         [self.num, self.den, self.burst]

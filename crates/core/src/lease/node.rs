@@ -4,7 +4,7 @@
 //! give back what it does not use. It sends nothing and reads no clock: the caller says what time it is on the node's
 //! monotonic clock, sends the asks, and hands in the answers. It does not know other buckets or other nodes.
 
-use super::holdings::Holdings;
+use super::holdings::{Holdings, Pace, Renewal};
 use super::local_demand::LocalDemand;
 use super::{Answer, Ask, LeaseTerms};
 use crate::{Cost, Denial, Moment, Span, Tokens};
@@ -37,6 +37,8 @@ pub struct Lease {
 struct OnItsWay {
     ask: Ask,
     sent: Moment,
+    /// The ledger goes by the limit that was sent along, whatever it is when the answer comes.
+    pace: Pace,
 }
 
 /// What becomes of a check.
@@ -72,12 +74,12 @@ impl Lease {
         }
         let micros = cost.as_micros();
         self.demand.count(micros, part_of_life(terms, 2), now);
-        self.holdings.pass(terms.limit(), now);
+        self.holdings.pass(now);
         if self.holdings.spend(micros) {
             let ask = self.in_advance(terms, micros, now);
             return Spending::Spent { remaining: self.holdings.ready(), ask };
         }
-        if let Some(wait) = self.holdings.wait_for(terms.limit(), micros, now) {
+        if let Some(wait) = self.holdings.wait_for(micros, now) {
             return Spending::Denied { wait, ask: self.in_advance(terms, micros, now) };
         }
         let missing = micros - self.holdings.held().min(micros);
@@ -94,16 +96,18 @@ impl Lease {
 
     /// The ledger's answer to the ask of this number, received at `now`. Others than the one on its way are ignored, and `false` says so.
     pub fn answered(&mut self, terms: &LeaseTerms, seq: u64, answer: &Answer, now: Moment) -> bool {
-        let Some(OnItsWay { ask, sent }) = self.on_its_way.filter(|on_its_way| on_its_way.ask.seq == seq)
+        let Some(OnItsWay { ask, sent, pace }) =
+            self.on_its_way.filter(|on_its_way| on_its_way.ask.seq == seq)
         else {
             return false;
         };
         self.on_its_way = None;
         self.balance = answer.balance;
-        self.holdings.pass(terms.limit(), now);
+        self.holdings.pass(now);
         let (granted, held) = (answer.granted.as_micros(), answer.held.as_micros());
         let wait = if granted > 0 { answer.wait } else { Span::ZERO };
-        self.holdings.renew(terms, sent, held.saturating_sub(granted), granted, wait, now);
+        let renewed = held.saturating_sub(granted);
+        self.holdings.renew(terms, Renewal { sent, pace, renewed, granted, wait }, now);
         let is_denied = granted == 0 && ask.want > Tokens::ZERO;
         self.denial = is_denied.then(|| Denial::new(answer.balance, sent));
         self.advance_from = if is_denied { sent + answer.wait } else { Moment::default() };
@@ -131,9 +135,9 @@ impl Lease {
         if self.on_its_way.is_some() {
             return None;
         }
-        self.holdings.pass(terms.limit(), now);
+        self.holdings.pass(now);
         let back = self.holdings.take_all(terms, now);
-        (back > 0).then(|| self.send(back, 0, 0, now))
+        (back > 0).then(|| self.send(terms, [back, 0, 0], now))
     }
 
     /// Forgets what the ledger said of the balance, as after a refund, a grant or a change of the limit.
@@ -143,14 +147,14 @@ impl Lease {
     }
 
     /// What may be spent at `now` without asking.
-    pub fn ready(&mut self, terms: &LeaseTerms, now: Moment) -> Tokens {
-        self.holdings.pass(terms.limit(), now);
+    pub fn ready(&mut self, now: Moment) -> Tokens {
+        self.holdings.pass(now);
         self.holdings.ready()
     }
 
     /// What is held at `now`, ready or not: what the bucket lacks because of this node.
-    pub fn held(&mut self, terms: &LeaseTerms, now: Moment) -> Tokens {
-        self.holdings.pass(terms.limit(), now);
+    pub fn held(&mut self, now: Moment) -> Tokens {
+        self.holdings.pass(now);
         Tokens::from_micros(self.holdings.held())
     }
 
@@ -176,11 +180,11 @@ impl Lease {
 
     fn ask(&mut self, terms: &LeaseTerms, want: u64, least: u64, now: Moment) -> Ask {
         let back = self.holdings.take_lapsed(terms, now);
-        self.send(back, want, least, now)
+        self.send(terms, [back, want, least], now)
     }
 
     /// What is given back is out of the holdings by now, so that it cannot be spent.
-    fn send(&mut self, back: u64, want: u64, least: u64, now: Moment) -> Ask {
+    fn send(&mut self, terms: &LeaseTerms, [back, want, least]: [u64; 3], now: Moment) -> Ask {
         self.seq += 1;
         let ask = Ask {
             seq: self.seq,
@@ -189,7 +193,7 @@ impl Lease {
             want: Tokens::from_micros(want),
             least: Tokens::from_micros(least),
         };
-        self.on_its_way = Some(OnItsWay { ask, sent: now });
+        self.on_its_way = Some(OnItsWay { ask, sent: now, pace: Pace::of(terms.limit()) });
         ask
     }
 }
@@ -272,8 +276,8 @@ mod tests {
         let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
         assert_eq!((ask.unspent, ask.least), (tokens(10), tokens(40)));
         lease.answered(&terms(), ask.seq, &denied(&ask, 5, 0), after(301));
-        assert_eq!(lease.ready(&terms(), after(699)), tokens(10), "renewed even so");
-        assert_eq!(lease.ready(&terms(), after(700)), Tokens::ZERO);
+        assert_eq!(lease.ready(after(699)), tokens(10), "renewed even so");
+        assert_eq!(lease.ready(after(700)), Tokens::ZERO);
     }
 
     #[test]
@@ -282,8 +286,8 @@ mod tests {
         let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
         lease.lost(&terms(), ask.seq, after(315));
         assert!(!lease.answered(&terms(), ask.seq, &granted(&ask, 40, 900), after(316)));
-        assert_eq!(lease.ready(&terms(), after(399)), tokens(10));
-        assert_eq!(lease.ready(&terms(), after(400)), Tokens::ZERO);
+        assert_eq!(lease.ready(after(399)), tokens(10));
+        assert_eq!(lease.ready(after(400)), Tokens::ZERO);
         let Spending::Asks(next) = lease.spend(&terms(), Cost::ONE, after(400)) else { panic!() };
         assert_eq!(
             (next.seq, next.unspent, next.back),

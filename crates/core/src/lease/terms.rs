@@ -64,14 +64,17 @@ impl LeaseTerms {
         Ok(LeaseTerms { limit: *limit, ledger, past, life, nodes, ahead_max, slice_max, scarce_slice_max })
     }
 
-    /// The terms after the limit was changed to that of `next`, at `from` (µs of the store's clock): what was not minted until then is minted
-    /// at the rates of that time. Of more than [`LEASE_PAST_MAX`] changes the oldest is forgotten: before it nothing was minted.
-    #[must_use]
-    pub fn changed(&self, next: &LeaseTerms, from: u64) -> LeaseTerms {
+    /// The terms after the limit was changed at `from` (µs of the store's clock): what was not minted until then is minted at the rates of that
+    /// time. Of more than [`LEASE_PAST_MAX`] changes the oldest is forgotten: before it nothing was minted.
+    ///
+    /// A slice that is out when the limit is lowered may be spent until it ends, so a change is in force everywhere within a life. The life
+    /// itself never changes: a ledger that counts in shorter ones would take slices back that nodes still spend.
+    pub fn changed(&self, limit: &Limit, from: u64) -> Result<LeaseTerms, LeaseTermsError> {
+        let next = LeaseTerms::new(limit, self.nodes, self.life())?;
         let from = from.max(self.ledger.from() + 1);
         let [newest, newer, older, _] = self.past;
         let past = [Some(self.ledger), newest, newer, older];
-        LeaseTerms { ledger: next.ledger.since(from, 0), past, ..*next }
+        Ok(LeaseTerms { ledger: next.ledger.since(from, 0), past, ..next })
     }
 
     /// Whether leasing serves checks of this cost well: at most one round trip in 20 checks, at least 97 % of the rate used. A rule that

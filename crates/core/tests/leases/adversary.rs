@@ -16,6 +16,22 @@ pub(crate) fn finds_no_interval_above_the_limit(seeds: Range<u64>) {
     for_each_seed(seeds, |rng| attacked(Mistake::None, rng).judge().assert_kept());
 }
 
+/// Nor while the limit is changed, by the more generous of old and new until the old one is used up.
+pub(crate) fn finds_no_interval_above_limits_that_change(seeds: Range<u64>) {
+    for_each_seed(seeds, |rng| {
+        let (mut fleet, pace) = (any_fleet(Mistake::None, rng), any_pace(rng));
+        for _ in 0..4 {
+            play(&mut fleet, pace, STEPS / 4, false, rng);
+            let [micros, nanos, burst] = fleet.terms.limit().terms();
+            let burst = (burst / rng.u64(1..=8) * rng.u64(1..=8)).clamp(1_000, 1_000_000_000_000);
+            let rate = Rate::new(micros * rng.u64(1..=8), Span::from_millis(nanos * rng.u64(1..=8)));
+            fleet.change(&Limit::new(rate, Burst::micros(burst)).unwrap_or(*fleet.terms.limit()));
+        }
+        play(&mut fleet, pace, STEPS / 4, false, rng);
+        fleet.judge().assert_kept();
+    });
+}
+
 /// Whether one of the histories shows the mistake.
 pub(crate) fn finds(mistake: Mistake, seeds: Range<u64>) -> bool {
     let mut is_found = false;
@@ -24,18 +40,37 @@ pub(crate) fn finds(mistake: Mistake, seeds: Range<u64>) -> bool {
 }
 
 fn attacked(mistake: Mistake, rng: &mut Rng) -> Fleet {
+    let (mut fleet, pace) = (any_fleet(mistake, rng), any_pace(rng));
+    play(&mut fleet, pace, STEPS, true, rng);
+    fleet
+}
+
+fn any_fleet(mistake: Mistake, rng: &mut Rng) -> Fleet {
     let (terms, nodes) = any_terms(rng);
     let life = terms.life_micros();
     let delay_max = [500, life / 4, life, 3 * life][rng.usize(0..4)];
     let lost = if rng.u8(0..4) == 0 { 60 } else { rng.u32(0..20) };
     let weather = Weather { lost, doubled: rng.u32(0..30), delay_max };
-    let mut fleet = Fleet::new(terms, nodes, weather, mistake, rng);
-    let full = terms.ledger().time_to_mint(0, terms.ledger().burst()).max(2);
-    // Some histories have many steps in the life of a slice.
-    let pace = [1, 3, 10][rng.usize(0..3)];
-    // And some adversaries bide their time.
-    let eagerness = [100, 30, 5][rng.usize(0..3)];
-    for _ in 0..STEPS {
+    Fleet::new(terms, nodes, weather, mistake, rng)
+}
+
+/// How an adversary goes about it.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    /// Some have many steps in the life of a slice.
+    hurry: u64,
+    /// And some bide their time: how many of a hundred chances to spend are taken.
+    eagerness: u8,
+}
+
+fn any_pace(rng: &mut Rng) -> Pace {
+    Pace { hurry: [1, 3, 10][rng.usize(0..3)], eagerness: [100, 30, 5][rng.usize(0..3)] }
+}
+
+fn play(fleet: &mut Fleet, pace: Pace, steps: u64, sets_back: bool, rng: &mut Rng) {
+    let life = fleet.terms.life_micros();
+    let full = fleet.terms.limit().time_to_full().as_nanos() / 1_000 + 2;
+    for _ in 0..steps {
         let pause = match rng.u8(0..8) {
             0 => 0,
             1 => 1,
@@ -46,13 +81,15 @@ fn attacked(mistake: Mistake, rng: &mut Rng) -> Fleet {
             6 => life - 1,
             _ => rng.u64(1..2 * life),
         };
-        fleet.pass(pause / pace, rng);
-        act(&mut fleet, eagerness, rng);
+        fleet.pass(pause / pace.hurry, rng);
+        if sets_back && rng.u16(0..400) == 0 {
+            fleet.set_back(any_magnitude(rng, 3_600_000_000));
+        }
+        act(fleet, pace.eagerness, rng);
     }
-    fleet
 }
 
-/// One move. `eagerness` is how many of a hundred chances to spend are taken.
+/// One move.
 fn act(fleet: &mut Fleet, eagerness: u8, rng: &mut Rng) {
     let node = rng.usize(0..fleet.nodes.len());
     let greed = any_magnitude(rng, fleet.terms.ledger().burst());
@@ -75,7 +112,6 @@ fn act(fleet: &mut Fleet, eagerness: u8, rng: &mut Rng) {
         }
         80..98 => (0..fleet.nodes.len()).for_each(|node| fleet.give_up(node)),
         98 => fleet.crash(node, rng),
-        99 if rng.u8(0..4) == 0 => fleet.set_back(any_magnitude(rng, 3_600_000_000)),
         _ => {}
     }
     if rng.u8(0..100) < eagerness / 3 {

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use tollgate_core::{
-    Answer, Ask, Cost, Lease, LeaseTerms, LedgerBucket, LedgerSpend, Moment, NodeRecord, Span, Spending,
-    Tokens, ask_ledger,
+    Answer, Ask, Cost, Lease, LeaseTerms, LedgerBucket, LedgerSpend, Limit, Moment, NodeRecord, Span,
+    Spending, Tokens, ask_ledger,
 };
 use tollgate_sim::checker::{Judgement, Promise, judge};
 use tollgate_sim::history::Event;
@@ -48,7 +48,8 @@ pub(crate) struct Node {
 /// What is on a wire.
 #[derive(Debug, Clone, Copy)]
 enum Message {
-    Ask(Ask),
+    /// With the terms of whoever asks.
+    Ask(Ask, LeaseTerms),
     Answer(u64, Answer),
 }
 
@@ -85,6 +86,8 @@ pub(crate) struct Fleet {
     mistake: Mistake,
     names: u64,
     events: Vec<Event>,
+    /// Limits that were in force before, and until when.
+    past: Vec<(Limit, u64)>,
 }
 
 impl Fleet {
@@ -107,6 +110,7 @@ impl Fleet {
             mistake,
             names: 0,
             events: Vec::new(),
+            past: Vec::new(),
         };
         for _ in 0..nodes {
             let node = fleet.newcomer(rng);
@@ -130,6 +134,12 @@ impl Fleet {
         self.behind += micros;
     }
 
+    /// Another limit is in force at all nodes; what is on its way was asked under the old one.
+    pub(crate) fn change(&mut self, limit: &Limit) {
+        self.past.push((*self.terms.limit(), self.now));
+        self.terms = self.terms.changed(limit, self.ledger_now()).unwrap();
+    }
+
     /// What the ledger's clock says.
     fn ledger_now(&self) -> u64 {
         self.now - self.behind
@@ -142,7 +152,7 @@ impl Fleet {
             let wire = self.wires.swap_remove(next);
             self.now = wire.arrives;
             match wire.message {
-                Message::Ask(ask) => self.process(wire, ask, rng),
+                Message::Ask(ask, terms) => self.process(wire, ask, &terms, rng),
                 Message::Answer(seq, answer) => self.receive(wire, seq, &answer),
             }
         }
@@ -154,17 +164,15 @@ impl Fleet {
         due.min_by_key(|wire| self.wires[*wire].arrives)
     }
 
-    fn process(&mut self, wire: Wire, ask: Ask, rng: &mut Rng) {
+    fn process(&mut self, wire: Wire, ask: Ask, terms: &LeaseTerms, rng: &mut Rng) {
         let record = self.records.get(&wire.name).copied();
         let ask_heard = self.mistake.heard(ask, record.as_ref());
-        let bucket = self.bucket.map(|bucket| self.mistake.read(bucket, &self.terms, self.ledger_now()));
-        let asked = ask_ledger(&self.terms, bucket, record, &ask_heard, self.ledger_now());
+        let bucket = self.bucket.map(|bucket| self.mistake.read(bucket, terms, self.ledger_now()));
+        let asked = ask_ledger(terms, bucket, record, &ask_heard, self.ledger_now());
         if let Some((bucket, record)) = asked.write {
-            let held = bucket.held_new + bucket.held_old;
-            assert!(
-                bucket.balance + held.cast_signed() <= self.terms.ledger().burst().cast_signed(),
-                "{bucket:?}"
-            );
+            let held = (bucket.held_new + bucket.held_old).cast_signed();
+            let most = (terms.ledger().burst().cast_signed() - held).max(0);
+            assert!(bucket.balance <= most, "{bucket:?}");
             self.bucket = Some(bucket);
             self.records.insert(wire.name, record);
         }
@@ -191,7 +199,7 @@ impl Fleet {
 
     /// Sends an ask of a node, as far as the weather allows.
     pub(crate) fn send(&mut self, node: usize, ask: Ask, rng: &mut Rng) {
-        self.put(node, self.nodes[node].name, Message::Ask(ask), rng);
+        self.put(node, self.nodes[node].name, Message::Ask(ask, self.terms), rng);
     }
 
     fn put(&mut self, node: usize, name: u64, message: Message, rng: &mut Rng) {
@@ -234,9 +242,11 @@ impl Fleet {
     /// Spends all that is ready on a node.
     pub(crate) fn spend_all(&mut self, node: usize, altered: impl Fn(Ask) -> Ask, rng: &mut Rng) {
         let Node { lease, clock, .. } = &mut self.nodes[node];
-        let ready = lease.ready(&self.terms, clock.now(self.now));
-        if ready > Tokens::ZERO {
-            assert!(self.check(node, Cost::micros(ready.as_micros()), altered, rng));
+        let ready = lease.ready(clock.now(self.now)).as_micros();
+        // More than a burst that was lowered takes several checks.
+        let burst = self.terms.ledger().burst();
+        for spent in (0..ready).step_by(usize::try_from(burst).unwrap()) {
+            assert!(self.check(node, Cost::micros(burst.min(ready - spent)), &altered, rng));
         }
     }
 
@@ -244,7 +254,7 @@ impl Fleet {
     pub(crate) fn give_back(&mut self, node: usize, rng: &mut Rng) {
         let Node { lease, clock, .. } = &mut self.nodes[node];
         let now = clock.now(self.now);
-        let ready = lease.ready(&self.terms, now);
+        let ready = lease.ready(now);
         let Some(ask) = lease.give_back(&self.terms, now) else { return };
         if self.mistake == Mistake::NotDeducted && ready > Tokens::ZERO {
             self.record(ready.as_micros());
@@ -286,8 +296,33 @@ impl Fleet {
         self.events.push(Event { key: 0, called: now, answered: now, cost, admitted: true });
     }
 
-    /// Was the promise kept over all nodes, in every interval?
+    /// Was the promise kept over all nodes, in every interval? A limit that was replaced may still be made use of by whoever was given
+    /// something under it, or has asked before: for a life, and as long as messages take.
     pub(crate) fn judge(self) -> Judgement {
-        judge(self.events, &Promise::of(*self.terms.limit()))
+        let grace = 2 * self.weather.delay_max + 4 * self.terms.life_micros();
+        let ends = self.past.iter().map(|(_, until)| until + grace);
+        let mut turns: Vec<u64> = self.past.iter().map(|(_, until)| *until).chain(ends).collect();
+        turns.sort_unstable();
+        let in_force = |at: u64| {
+            let starts = [0].into_iter().chain(self.past.iter().map(|(_, until)| *until));
+            let untils = self.past.iter().map(|(limit, until)| (*limit, until + grace));
+            let all = starts.zip(untils.chain([(*self.terms.limit(), u64::MAX)]));
+            let active =
+                all.filter(|(from, (_, until))| *from <= at && at < *until).map(|(_, (limit, _))| limit);
+            active.reduce(|a, b| more_generous(&a, &b)).unwrap()
+        };
+        let promise = turns.iter().fold(Promise::of(in_force(0)), |promise, turn| {
+            promise.then(Moment::from_nanos((turn - BEGIN) * 1_000), in_force(*turn))
+        });
+        judge(self.events, &promise)
     }
+}
+
+/// The faster rate and the larger burst of the two.
+fn more_generous(a: &Limit, b: &Limit) -> Limit {
+    let ([micros, nanos, burst], [other_micros, other_nanos, other_burst]) = (a.terms(), b.terms());
+    let is_slower =
+        u128::from(micros) * u128::from(other_nanos) < u128::from(other_micros) * u128::from(nanos);
+    let (micros, nanos) = if is_slower { (other_micros, other_nanos) } else { (micros, nanos) };
+    Limit::from_terms([micros, nanos, burst.max(other_burst)]).unwrap()
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use tollgate_core::{
-    Answer, Ask, Burst, LEDGER_BURST_MICROS_MAX, LeaseTerms, LedgerBucket, LedgerSpend, Limit, NodeRecord,
-    Rate, Span, Tokens, ask_ledger,
+    Answer, Ask, Burst, LEDGER_BURST_MICROS_MAX, LeaseTerms, LedgerBucket, LedgerLimit, LedgerSpend, Limit,
+    NodeRecord, Rate, Span, Tokens, ask_ledger,
 };
 use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
 
@@ -13,14 +13,23 @@ use super::doubles::{Double, ONE, ZERO};
 /// Asks of one history.
 pub(crate) const STEPS: u64 = 60;
 
-/// What the script is given of the terms.
-struct Terms {
+/// What the script is given of a limit.
+#[derive(Debug, Clone, Copy)]
+struct Rule {
     num: Double,
     den: Double,
     burst: Double,
+    from: Double,
+    frac: Double,
+    debt: Double,
+}
+
+/// What the script is given of the terms. The limits are oldest first.
+struct Terms {
+    limits: Vec<Rule>,
+    burst: Double,
     life: Double,
     ahead: Double,
-    debt: Double,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -33,45 +42,47 @@ struct Bucket {
     r0: Double,
 }
 
-impl Terms {
-    fn of(terms: &LeaseTerms) -> Terms {
-        let [num, den, burst] = terms.ledger().terms().map(Double::of);
+impl Rule {
+    fn of(limit: &LedgerLimit) -> Rule {
+        let [num, den, burst] = limit.terms().map(Double::of);
         let debt = burst.min(Double::of(LEDGER_BURST_MICROS_MAX) - burst);
-        let (life, ahead) = (Double::of(terms.life_micros()), Double::of(terms.ahead_max()));
-        Terms { num, den, burst, life, ahead, debt }
+        Rule { num, den, burst, from: Double::of(limit.from()), frac: Double::of(limit.fraction()), debt }
     }
 
     fn split(&self, t: Double) -> (Double, Double) {
-        let r = t.fmod(self.den);
-        (t.div(self.den), (r * self.num).div(self.den))
+        let x = (t - self.from).max(ZERO);
+        let r = x.fmod(self.den);
+        (x.div(self.den), (r * self.num + self.frac).div(self.den))
     }
 
-    fn minted(&self, from: Double, to: Double, most: Double) -> Double {
-        if to <= from {
+    fn minted(&self, start: Double, end: Double, most: Double) -> Double {
+        if end <= start {
             return ZERO;
         }
-        let ((q1, f1), (q2, f2)) = (self.split(from), self.split(to));
+        let ((q1, f1), (q2, f2)) = (self.split(start), self.split(end));
         if q2 - q1 > most.div(self.num) + ONE {
             return most;
         }
         ((q2 - q1) * self.num + f2 - f1).min(most)
     }
 
-    fn time_to_mint(&self, from: Double, amount: Double) -> Double {
+    fn time_to_mint(&self, start: Double, amount: Double) -> Double {
         if amount == ZERO {
             return ZERO;
         }
-        let (q, f) = self.split(from);
-        let rest = (f + amount).fmod(self.num) * self.den;
-        let mut at = (q + (f + amount).div(self.num)) * self.den + rest.div(self.num);
-        if rest.fmod(self.num) > ZERO {
+        let (q, f) = self.split(start);
+        let n = f + amount;
+        let y = n.fmod(self.num) * self.den - self.frac;
+        // `div` cuts off, below 0 too.
+        let mut at = self.from + (q + n.div(self.num)) * self.den + y.div(self.num);
+        if y.fmod(self.num) > ZERO {
             at = at + ONE;
         }
-        at - from
+        at - start
     }
 
     fn most(&self, k: &Bucket) -> Double {
-        (self.burst - k.r1 - k.r0).max(ZERO)
+        (self.burst - (k.r1 + k.r0)).max(ZERO)
     }
 
     fn refilled(&self, mut k: Bucket, until: Double) -> Bucket {
@@ -79,6 +90,29 @@ impl Terms {
         k.b = k.b.min(most).max(ZERO - self.debt);
         k.b = k.b + self.minted(k.t, until, most - k.b);
         k.t = until;
+        k
+    }
+}
+
+impl Terms {
+    fn of(terms: &LeaseTerms) -> Terms {
+        let limits = terms.past().rev().chain([terms.ledger()]).map(Rule::of).collect();
+        let (life, ahead) = (Double::of(terms.life_micros()), Double::of(terms.ahead_max()));
+        Terms { limits, burst: Double::of(terms.ledger().burst()), life, ahead }
+    }
+
+    fn newest(&self) -> &Rule {
+        self.limits.last().unwrap()
+    }
+
+    fn refilled(&self, mut k: Bucket, until: Double) -> Bucket {
+        for (i, limit) in self.limits.iter().enumerate() {
+            match self.limits.get(i + 1) {
+                Some(next) if next.from <= k.t => {}
+                Some(next) => k = limit.refilled(k, next.from.min(until)),
+                None => k = limit.refilled(k, until),
+            }
+        }
         k
     }
 
@@ -121,7 +155,8 @@ impl Terms {
             return Some(k.t);
         }
         let missing = amount - k.b;
-        (missing <= self.most(k) - k.b).then(|| k.t + self.time_to_mint(k.t, missing))
+        let limit = self.newest();
+        (missing <= limit.most(k) - k.b).then(|| k.t + limit.time_to_mint(k.t, missing))
     }
 
     /// Granted, wait, held and balance; and whether it is to be written.
@@ -147,13 +182,14 @@ impl Terms {
         let back = Double::of(ask.back.as_micros()).min(held - unspent);
         let wanted = Double::of(ask.want.as_micros()).min(self.burst);
         let least = Double::of(ask.least.as_micros()).max(ONE).min(wanted);
-        k.b = k.b + back;
+        let room = self.burst - (k.r1 + k.r0 + unspent);
+        k.b = (k.b + back).min(room.max(ZERO));
         let (mut granted, mut wait) = (ZERO, ZERO);
         if wanted > ZERO {
             if k.b >= wanted {
                 granted = wanted;
-            } else if wanted - k.b <= self.ahead && k.r1 + k.r0 + unspent + wanted <= self.burst {
-                (granted, wait) = (wanted, self.time_to_mint(k.t, wanted - k.b));
+            } else if wanted - k.b <= self.ahead && wanted <= room {
+                (granted, wait) = (wanted, self.newest().time_to_mint(k.t, wanted - k.b));
             } else if k.b >= least {
                 granted = k.b;
             }
@@ -174,13 +210,17 @@ impl Terms {
 /// Every number on the way is exact, and every answer and state is that of the specification, for any limit that a ledger accepts.
 pub(crate) fn answers_as_the_specification(seeds: Range<u64>) {
     for_each_seed(seeds, |rng| {
-        let terms = any_terms(rng);
-        let script = Terms::of(&terms);
+        let mut terms = any_terms(rng);
+        let mut script = Terms::of(&terms);
         let mut now = rng.u64(1 << 50..1 << 52);
         let mut bucket: Option<LedgerBucket> = None;
         let mut records: [Option<NodeRecord>; 3] = [None; 3];
         for seq in 1..=STEPS {
             now = any_later(rng, &terms, now);
+            if rng.u8(0..12) == 0 {
+                terms = terms.changed(any_terms(rng).limit(), now).unwrap();
+                script = Terms::of(&terms);
+            }
             let stored = as_script(bucket.unwrap_or(LedgerBucket::full(&terms, now)));
             if rng.u8(0..5) == 0 {
                 bucket =
