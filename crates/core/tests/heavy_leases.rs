@@ -14,7 +14,7 @@ use leases::{adversary, script_in_doubles};
 
 #[test]
 fn no_interval_is_above_the_limit_in_millions_of_steps_of_an_adversary() {
-    const HISTORIES: u64 = 45_000;
+    const HISTORIES: u64 = 100_000;
     adversary::finds_no_interval_above_the_limit(0..HISTORIES);
     const { assert!(HISTORIES * adversary::STEPS >= 10 * 4_500 * 400) };
 }

@@ -33,7 +33,9 @@ pub(super) struct Pace {
 pub(super) struct Renewal {
     pub(super) sent: Moment,
     pub(super) pace: Pace,
-    /// How much of what was reported the ledger counts as held.
+    /// What was reported as unspent.
+    pub(super) reported: u64,
+    /// How much of that the ledger counts as held.
     pub(super) renewed: u64,
     pub(super) granted: u64,
     /// Until the last of it is minted.
@@ -79,11 +81,15 @@ impl Holdings {
 
     /// An answer, received at `now`: what is left of what was reported is renewed, and what is granted is added. Up to date at `now`.
     pub(super) fn renew(&mut self, terms: &LeaseTerms, renewal: Renewal, now: Moment) {
-        let Renewal { sent, pace, renewed, granted, wait } = renewal;
+        let Renewal { sent, pace, reported, renewed, granted, wait } = renewal;
         let over = self.held().saturating_sub(renewed);
         let of_vesting = over.min(self.vesting);
         self.vesting -= of_vesting;
         self.ready -= over - of_vesting;
+        if renewed < reported {
+            // The ledger had taken it back, so what lapsed meanwhile is not there to be given back.
+            self.lapsed = 0;
+        }
         self.end = sent + terms.life_on_node();
         if wait == Span::ZERO {
             self.ready += granted;
@@ -175,8 +181,8 @@ mod tests {
         wait: Span,
         now: Moment,
     ) {
-        let pace = Pace::of(terms.limit());
-        holdings.renew(terms, Renewal { sent, pace, renewed, granted, wait }, now);
+        let (pace, reported) = (Pace::of(terms.limit()), holdings.held());
+        holdings.renew(terms, Renewal { sent, pace, reported, renewed, granted, wait }, now);
     }
 
     #[test]

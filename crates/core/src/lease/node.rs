@@ -106,8 +106,8 @@ impl Lease {
         self.holdings.pass(now);
         let (granted, held) = (answer.granted.as_micros(), answer.held.as_micros());
         let wait = if granted > 0 { answer.wait } else { Span::ZERO };
-        let renewed = held.saturating_sub(granted);
-        self.holdings.renew(terms, Renewal { sent, pace, renewed, granted, wait }, now);
+        let (reported, renewed) = (ask.unspent.as_micros(), held.saturating_sub(granted));
+        self.holdings.renew(terms, Renewal { sent, pace, reported, renewed, granted, wait }, now);
         let is_denied = granted == 0 && ask.want > Tokens::ZERO;
         self.denial = is_denied.then(|| Denial::new(answer.balance, sent));
         self.advance_from = if is_denied { sent + answer.wait } else { Moment::default() };
@@ -294,6 +294,18 @@ mod tests {
             (ask.seq + 1, Tokens::ZERO, tokens(10)),
             "lapsed goes back"
         );
+    }
+
+    /// Else the ledger would take it for part of what it has granted since, which may be spent by now.
+    #[test]
+    fn what_lapsed_while_the_ledger_took_it_back_is_not_given_back() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(399)) else { panic!() };
+        let late = Answer { held: tokens(3), ..granted(&ask, 3, 900) };
+        assert!(lease.answered(&terms(), ask.seq, &late, after(500)));
+        assert!(matches!(lease.spend(&terms(), Cost::tokens(3), after(501)), Spending::Spent { .. }));
+        let Spending::Asks(next) = lease.spend(&terms(), Cost::tokens(3), after(502)) else { panic!() };
+        assert_eq!((next.unspent, next.back), (Tokens::ZERO, Tokens::ZERO));
     }
 
     #[test]

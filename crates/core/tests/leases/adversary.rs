@@ -51,7 +51,7 @@ fn any_fleet(mistake: Mistake, rng: &mut Rng) -> Fleet {
     let delay_max = [500, life / 4, life, 3 * life][rng.usize(0..4)];
     let lost = if rng.u8(0..4) == 0 { 60 } else { rng.u32(0..20) };
     let weather = Weather { lost, doubled: rng.u32(0..30), delay_max };
-    Fleet::new(terms, nodes, weather, mistake, rng)
+    Fleet::new(&terms, nodes, weather, mistake, rng)
 }
 
 /// How an adversary goes about it.

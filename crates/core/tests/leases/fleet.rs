@@ -3,6 +3,7 @@
 //! True time is the ledger's, in microseconds, unless its clock is set back; each node has a monotonic clock of its own, up to one part in a thousand off.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use tollgate_core::{
     Answer, Ask, Cost, Lease, LeaseTerms, LedgerBucket, LedgerSpend, Limit, Moment, NodeRecord, Span,
@@ -46,14 +47,14 @@ pub(crate) struct Node {
 }
 
 /// What is on a wire.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Message {
     /// With the terms of whoever asks.
-    Ask(Ask, LeaseTerms),
+    Ask(Ask, Rc<LeaseTerms>),
     Answer(u64, Answer),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Wire {
     arrives: u64,
     node: usize,
@@ -73,7 +74,7 @@ pub(crate) struct Weather {
 
 /// All of it.
 pub(crate) struct Fleet {
-    pub(crate) terms: LeaseTerms,
+    pub(crate) terms: Rc<LeaseTerms>,
     pub(crate) nodes: Vec<Node>,
     /// True time, µs.
     pub(crate) now: u64,
@@ -92,14 +93,14 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     pub(crate) fn new(
-        terms: LeaseTerms,
+        terms: &LeaseTerms,
         nodes: usize,
         weather: Weather,
         mistake: Mistake,
         rng: &mut Rng,
     ) -> Fleet {
         let mut fleet = Fleet {
-            terms,
+            terms: Rc::new(*terms),
             nodes: Vec::new(),
             now: BEGIN,
             behind: 0,
@@ -137,7 +138,7 @@ impl Fleet {
     /// Another limit is in force at all nodes; what is on its way was asked under the old one.
     pub(crate) fn change(&mut self, limit: &Limit) {
         self.past.push((*self.terms.limit(), self.now));
-        self.terms = self.terms.changed(limit, self.ledger_now()).unwrap();
+        self.terms = Rc::new(self.terms.changed(limit, self.ledger_now()).unwrap());
     }
 
     /// What the ledger's clock says.
@@ -151,9 +152,9 @@ impl Fleet {
         while let Some(next) = self.next_wire(until) {
             let wire = self.wires.swap_remove(next);
             self.now = wire.arrives;
-            match wire.message {
-                Message::Ask(ask, terms) => self.process(wire, ask, &terms, rng),
-                Message::Answer(seq, answer) => self.receive(wire, seq, &answer),
+            match &wire.message {
+                Message::Ask(ask, terms) => self.process(&wire, *ask, terms, rng),
+                Message::Answer(seq, answer) => self.receive(&wire, *seq, answer),
             }
         }
         self.now = until;
@@ -164,7 +165,7 @@ impl Fleet {
         due.min_by_key(|wire| self.wires[*wire].arrives)
     }
 
-    fn process(&mut self, wire: Wire, ask: Ask, terms: &LeaseTerms, rng: &mut Rng) {
+    fn process(&mut self, wire: &Wire, ask: Ask, terms: &LeaseTerms, rng: &mut Rng) {
         let record = self.records.get(&wire.name).copied();
         let ask_heard = self.mistake.heard(ask, record.as_ref());
         let bucket = self.bucket.map(|bucket| self.mistake.read(bucket, terms, self.ledger_now()));
@@ -177,11 +178,11 @@ impl Fleet {
             self.records.insert(wire.name, record);
         }
         if let Some(answer) = asked.answer {
-            self.put(wire.node, wire.name, Message::Answer(ask.seq, answer), rng);
+            self.put(wire.node, wire.name, &Message::Answer(ask.seq, answer), rng);
         }
     }
 
-    fn receive(&mut self, wire: Wire, seq: u64, answer: &Answer) {
+    fn receive(&mut self, wire: &Wire, seq: u64, answer: &Answer) {
         let node = &mut self.nodes[wire.node];
         if node.name != wire.name {
             return;
@@ -192,17 +193,17 @@ impl Fleet {
                 let life = self.terms.life() + now.since(sent);
                 LeaseTerms::new(self.terms.limit(), 1, life.min(Span::from_secs(60))).unwrap()
             }
-            _ => self.terms,
+            _ => *self.terms,
         };
         node.lease.answered(&terms, seq, &self.mistake.received(*answer), now);
     }
 
     /// Sends an ask of a node, as far as the weather allows.
     pub(crate) fn send(&mut self, node: usize, ask: Ask, rng: &mut Rng) {
-        self.put(node, self.nodes[node].name, Message::Ask(ask, self.terms), rng);
+        self.put(node, self.nodes[node].name, &Message::Ask(ask, Rc::clone(&self.terms)), rng);
     }
 
-    fn put(&mut self, node: usize, name: u64, message: Message, rng: &mut Rng) {
+    fn put(&mut self, node: usize, name: u64, message: &Message, rng: &mut Rng) {
         let Weather { lost, doubled, delay_max } = self.weather;
         let copies = u32::from(rng.u32(0..100) >= lost) + u32::from(rng.u32(0..100) < doubled);
         for _ in 0..copies {
@@ -211,7 +212,7 @@ impl Fleet {
                 3..=5 => rng.u64(0..500).min(delay_max),
                 _ => rng.u64(0..=delay_max),
             };
-            self.wires.push(Wire { arrives: self.now + delay, node, name, message });
+            self.wires.push(Wire { arrives: self.now + delay, node, name, message: message.clone() });
         }
     }
 
