@@ -303,8 +303,10 @@ mod tests {
         let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(399)) else { panic!() };
         let late = Answer { held: tokens(3), ..granted(&ask, 3, 900) };
         assert!(lease.answered(&terms(), ask.seq, &late, after(500)));
-        assert!(matches!(lease.spend(&terms(), Cost::tokens(3), after(501)), Spending::Spent { .. }));
-        let Spending::Asks(next) = lease.spend(&terms(), Cost::tokens(3), after(502)) else { panic!() };
+        let Spending::Spent { ask: Some(next), .. } = lease.spend(&terms(), Cost::tokens(3), after(501))
+        else {
+            panic!()
+        };
         assert_eq!((next.unspent, next.back), (Tokens::ZERO, Tokens::ZERO));
     }
 
