@@ -26,7 +26,8 @@
 //! [`Moment`] and [`Span`], [`Tokens`], [`Rate`], [`Limit`]; then [`Meter`] (what a rule has minted), [`Mark`] (what
 //! a client has spent), [`decide()`] (one bucket) and [`decide_all()`] (several, all or nothing). [`Stamped`] is the
 //! other way to hold a bucket, for limits that the caller brings along with every call. [`Algorithm`], [`Ruler`] and [`Reading`]
-//! are the same for all algorithms; each has a file of its own.
+//! are the same for all algorithms; each has a file of its own. The machines of a shared ledger come last: [`Lease`] and [`ask_ledger`],
+//! [`Denial`], [`Breaker`], [`LocalBucket`], [`Hold`].
 #![no_std]
 #![forbid(unsafe_code)]
 
