@@ -10,7 +10,7 @@
 mod leases;
 
 use leases::mistake::Mistake;
-use leases::saturation::{Load, Outcome, under};
+use leases::saturation::{Load, Outcome, of_any_suited_rule, under};
 use leases::{adversary, script_in_doubles};
 
 #[test]
@@ -36,7 +36,7 @@ fn a_script_that_computes_in_doubles_answers_as_the_specification() {
 }
 
 fn assert_well_used(load: &Load<'_>) {
-    let Outcome { utilisation, round_trips_per_check, judgement } = under(load, 1);
+    let Outcome { utilisation, round_trips_per_check, judgement, .. } = under(load, 1);
     judgement.assert_kept();
     let demands = load.demands;
     assert!(utilisation >= 0.97, "{demands:?}: {utilisation}");
@@ -64,4 +64,22 @@ fn a_bucket_below_its_rate_denies_next_to_nobody_with_a_round_trip_in_20_checks(
 fn a_node_with_most_of_the_demand_gets_most_of_the_rate() {
     assert_well_used(&Load { per_second: 1_000, burst: 200, demands: &[1_800, 100, 60, 40], seconds: 6 });
     assert_well_used(&Load { per_second: 1_000, burst: 1_000, demands: &[1_800, 100, 60, 40], seconds: 6 });
+}
+
+/// S4: under-use is bounded. A bucket that is about full refills only up to what is held, as far as the ledger knows, so a burst may be lost
+/// once; at saturation that does not happen.
+#[test]
+fn any_rule_that_suits_is_well_used() {
+    of_any_suited_rule(0..60, |load, factor, outcome| {
+        outcome.judgement.assert_kept();
+        let Load { per_second, burst, demands, seconds } = load;
+        let told = format!("{per_second} per second, burst {burst}, {demands:?}");
+        let minted = (per_second * seconds) as f64;
+        assert!(outcome.unused <= *burst as f64 + minted / 100.0, "{told}: {} unused", outcome.unused);
+        if factor >= 1.5 {
+            let Outcome { utilisation, round_trips_per_check, .. } = outcome;
+            assert!(utilisation >= 0.97, "{told}: {utilisation}");
+            assert!(round_trips_per_check <= 0.05, "{told}: {round_trips_per_check}");
+        }
+    });
 }

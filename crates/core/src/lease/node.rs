@@ -11,8 +11,10 @@ use crate::{Cost, Denial, Moment, Span, Tokens};
 
 /// A node that was not asked for anything for this part of a life gives back what it holds.
 const IDLE_PARTS_OF_LIFE: u64 = 4;
-/// After an ask that was lost, and while there is something to spend, the next one waits for this part of a life.
+/// After an ask that was lost or denied, the next one in advance waits for this part of a life, at least.
 const RETRY_PARTS_OF_LIFE: u64 = 16;
+/// What may be given ahead of time is what is minted in this part of a life.
+const AHEAD_PARTS_OF_LIFE: u64 = 4;
 
 /// What one node knows of one leased bucket. A new one holds nothing.
 ///
@@ -85,7 +87,7 @@ impl Lease {
         let missing = micros - self.holdings.held().min(micros);
         let denied = self.denial.and_then(|denial| denial.wait(terms.limit(), Cost::micros(missing), now));
         if let Some(wait) = denied {
-            return Spending::Denied { wait, ask: None };
+            return Spending::Denied { wait, ask: self.in_advance(terms, micros, now) };
         }
         if self.on_its_way.is_some() {
             return Spending::OnItsWay;
@@ -110,7 +112,7 @@ impl Lease {
         self.holdings.renew(terms, Renewal { sent, pace, reported, renewed, granted, wait }, now);
         let is_denied = granted == 0 && ask.want > Tokens::ZERO;
         self.denial = is_denied.then(|| Denial::new(answer.balance, sent));
-        self.advance_from = if is_denied { sent + answer.wait } else { Moment::default() };
+        self.advance_from = sent + Lease::pause_after(terms, &ask, answer, is_denied);
         true
     }
 
@@ -164,13 +166,27 @@ impl Lease {
         self.on_its_way.map(|on_its_way| (on_its_way.ask, on_its_way.sent))
     }
 
-    /// More, when half a slice is left.
+    /// More, when half a slice is left; a quarter while slices are granted ahead of time, which others need as well.
     fn in_advance(&mut self, terms: &LeaseTerms, cost: u64, now: Moment) -> Option<Ask> {
         let want = self.want(terms, cost);
-        if self.on_its_way.is_some() || self.holdings.held() >= want / 2 || now < self.advance_from {
+        let enough = if self.balance < 0 { want / 4 } else { want / 2 };
+        if self.on_its_way.is_some() || self.holdings.held() >= enough || now < self.advance_from {
             return None;
         }
         Some(self.ask(terms, want, want, now))
+    }
+
+    /// How long after an ask the next one in advance may go: when as much could be given ahead of time again, if nobody else asks.
+    fn pause_after(terms: &LeaseTerms, ask: &Ask, answer: &Answer, is_denied: bool) -> Span {
+        let given_ahead = answer.balance.saturating_add(terms.ahead_max().cast_signed());
+        let short = ask.want.as_micros().cast_signed().saturating_sub(given_ahead).max(0).cast_unsigned();
+        let pause = terms.limit().time_to_mint(Tokens::from_micros(short));
+        if !is_denied {
+            return pause;
+        }
+        // It may also be that others hold too much.
+        let ahead = part_of_life(terms, AHEAD_PARTS_OF_LIFE);
+        pause.max(answer.wait - ahead).max(part_of_life(terms, RETRY_PARTS_OF_LIFE))
     }
 
     /// The size of the next slice: what half a life will need, as far as the balance allows, and at least the cost.

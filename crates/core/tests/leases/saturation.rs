@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 
 use tollgate_core::{
     Answer, Ask, Burst, Cost, LEASE_LIFE, Lease, LeaseTerms, LedgerBucket, Limit, Moment, NodeRecord, Rate,
@@ -9,7 +10,7 @@ use tollgate_core::{
 };
 use tollgate_sim::checker::{Judgement, Promise, judge};
 use tollgate_sim::history::Event;
-use tollgate_sim::seeds::Rng;
+use tollgate_sim::seeds::{Rng, for_each_seed};
 
 use super::fleet::{BEGIN, SkewedClock};
 
@@ -23,10 +24,28 @@ pub(crate) struct Load<'a> {
 
 /// What came of it.
 pub(crate) struct Outcome {
+    /// Tokens that a single bucket would have admitted, or nearly so, and leases did not.
+    pub(crate) unused: f64,
     /// Admitted, of what a single bucket would have admitted.
     pub(crate) utilisation: f64,
     pub(crate) round_trips_per_check: f64,
     pub(crate) judgement: Judgement,
+}
+
+/// Rules that just suit, or well, for one node up to twelve, with even and uneven demand, from less than the rate to three times as much.
+pub(crate) fn of_any_suited_rule(seeds: Range<u64>, mut judge: impl FnMut(&Load<'_>, f64, Outcome)) {
+    for_each_seed(seeds, |rng| {
+        let nodes = rng.u64(1..=12);
+        let per_second = 250 * nodes * [1, 1, 2, 5][rng.usize(0..4)];
+        let burst = 50 * nodes * [1, 1, 2, 10, 40][rng.usize(0..5)];
+        let factor = [0.7, 0.9, 1.0, 1.1, 1.5, 3.0][rng.usize(0..6)];
+        let is_even = rng.bool();
+        let parts: Vec<f64> = (0..nodes).map(|_| if is_even { 1.0 } else { rng.f64() + 0.05 }).collect();
+        let of_part = per_second as f64 * factor / parts.iter().sum::<f64>();
+        let demands: Vec<u64> = parts.iter().map(|part| (part * of_part) as u64).collect();
+        let load = Load { per_second, burst, demands: &demands, seconds: 3 };
+        judge(&load, factor, under(&load, rng.u64(..)));
+    });
 }
 
 /// What happens next, and to which node.
@@ -62,10 +81,12 @@ struct Run<'a> {
 pub(crate) fn under(load: &Load<'_>, seed: u64) -> Outcome {
     let limit = Limit::new(Rate::per_second(load.per_second), Burst::tokens(load.burst)).unwrap();
     let nodes = u32::try_from(load.demands.len()).unwrap();
+    let terms = LeaseTerms::new(&limit, nodes, LEASE_LIFE).unwrap();
+    assert_eq!(terms.suits(Cost::ONE), Ok(()));
     let mut rng = Rng::with_seed(seed);
     let mut run = Run {
         load,
-        terms: LeaseTerms::new(&limit, nodes, LEASE_LIFE).unwrap(),
+        terms,
         queue: BinaryHeap::new(),
         messages: Vec::new(),
         nodes: load.demands.iter().map(|_| (Lease::default(), SkewedClock::any(&mut rng))).collect(),
@@ -79,6 +100,7 @@ pub(crate) fn under(load: &Load<'_>, seed: u64) -> Outcome {
     run.play();
     let most = run.checks.min(load.per_second * load.seconds + load.burst);
     Outcome {
+        unused: most as f64 - run.events.len() as f64,
         utilisation: run.events.len() as f64 / most as f64,
         round_trips_per_check: run.round_trips as f64 / run.checks as f64,
         judgement: judge(run.events, &Promise::of(limit)),
