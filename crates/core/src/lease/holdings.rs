@@ -50,11 +50,11 @@ impl Holdings {
             return;
         }
         if now >= self.end {
-            self.lapsed += self.held();
+            self.lapsed = self.lapsed.saturating_add(self.held());
             (self.ready, self.vesting) = (0, 0);
         } else if self.vesting > 0 {
             let missing = self.pace.minted_at_most(self.vested_by.since(now)).min(self.vesting);
-            self.ready += self.vesting - missing;
+            self.ready = self.ready.saturating_add(self.vesting - missing);
             self.vesting = missing;
         }
     }
@@ -92,19 +92,19 @@ impl Holdings {
         }
         self.end = sent + terms.life_on_node();
         if wait == Span::ZERO {
-            self.ready += granted;
+            self.ready = self.ready.saturating_add(granted);
         } else {
             self.pace = if self.vesting > 0 { pace.max(self.pace) } else { pace };
-            self.vesting += granted;
+            self.vesting = self.vesting.saturating_add(granted);
             self.vested_by = self.vested_by.max(now + LeaseTerms::stretched(wait));
         }
         self.pass(now);
     }
 
-    /// Ready and vesting.
+    /// Ready and vesting. Whatever a store that is out of its mind says, nothing wraps.
     #[inline]
     pub(super) fn held(&self) -> u64 {
-        self.ready + self.vesting
+        self.ready.saturating_add(self.vesting)
     }
 
     pub(super) fn ready(&self) -> Tokens {
@@ -121,7 +121,7 @@ impl Holdings {
     pub(super) fn take_all(&mut self, terms: &LeaseTerms, now: Moment) -> u64 {
         let held = self.held();
         (self.ready, self.vesting) = (0, 0);
-        held + self.take_lapsed(terms, now)
+        held.saturating_add(self.take_lapsed(terms, now))
     }
 }
 

@@ -1,7 +1,7 @@
 //! A bucket in a shared ledger: what it holds, and what nodes hold of it.
 //!
 //! Invariants, from call to call: `balance + held_new + held_old ≤ burst`, and the two together are at least what all nodes hold
-//! unspent. It does not know who holds how much. All of it is micro-tokens and microseconds of the store's clock, and is
+//! unspent. It does not know who holds how much, and takes only states that it has made. All of it is micro-tokens and microseconds of the store's clock, and is
 //! transcribed by the store's script line by line: no intermediate reaches 2^53.
 
 use super::{LeaseTerms, LedgerLimit};
@@ -38,6 +38,8 @@ pub enum LedgerSpend {
         /// Micro-tokens that nobody holds; negative is debt.
         balance: i64,
     },
+    /// Not ever: the cost is above the burst.
+    Never,
 }
 
 impl LedgerBucket {
@@ -85,6 +87,9 @@ impl LedgerBucket {
 
     /// Decides a check of `cost` micro-tokens at `now`, by what nobody holds.
     pub fn spend(bucket: Option<LedgerBucket>, terms: &LeaseTerms, cost: u64, now: u64) -> LedgerSpend {
+        if cost > terms.ledger().burst() {
+            return LedgerSpend::Never;
+        }
         let mut bucket = bucket.unwrap_or(LedgerBucket::full(terms, now)).at(terms, now);
         if bucket.balance < cost.cast_signed() {
             return LedgerSpend::Denied { wait: bucket.wait_for(terms, cost, now), balance: bucket.balance };
@@ -246,6 +251,14 @@ mod tests {
                 assert!(spends(NOW + wait), "{cost} of {bucket:?} after {wait}");
                 assert!(!spends(NOW + wait - 1), "{cost} of {bucket:?} before {wait}");
             }
+        }
+    }
+
+    #[test]
+    fn a_cost_above_the_burst_is_never_admitted() {
+        let terms = terms(100, 100);
+        for cost in [100_000_001, u64::MAX] {
+            assert_eq!(LedgerBucket::spend(None, &terms, cost, NOW), LedgerSpend::Never);
         }
     }
 

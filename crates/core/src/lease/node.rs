@@ -353,6 +353,24 @@ mod tests {
     }
 
     #[test]
+    fn no_answer_makes_it_panic() {
+        for micros in [0, 1, u64::MAX / 2, u64::MAX] {
+            for (held, balance) in [(0, i64::MIN), (u64::MAX, i64::MAX), (micros, -1)] {
+                let mut lease = with_slice(10, 999);
+                for wait in [Span::ZERO, Span::MAX, Span::from_nanos(1)] {
+                    let (granted, held) = (Tokens::from_micros(micros), Tokens::from_micros(held));
+                    lease.give_back(&terms(), after(1));
+                    let seq = lease.on_its_way().map_or(0, |(ask, _)| ask.seq);
+                    lease.answered(&terms(), seq, &Answer { granted, wait, held, balance }, after(2));
+                    lease.spend(&terms(), Cost::tokens(1_000), after(3));
+                    lease.answered(&terms(), seq + 1, &Answer { granted, wait, held, balance }, after(4));
+                    lease.idle(&terms(), after(500));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn an_idle_node_gives_everything_back_and_cannot_spend_it() {
         let mut lease = with_slice(10, 999);
         assert_eq!(lease.idle(&terms(), after(99)), None);

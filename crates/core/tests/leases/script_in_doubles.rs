@@ -272,6 +272,7 @@ fn same_spend(
             assert_eq!(charged.b.as_i64(), balance);
             bucket
         }
+        LedgerSpend::Never => panic!("{cost}"),
     }
 }
 
