@@ -137,8 +137,10 @@ impl Fleet {
 
     /// Another limit is in force at all nodes; what is on its way was asked under the old one.
     pub(crate) fn change(&mut self, limit: &Limit) {
+        // One that is too fine for a ledger is refused, and the old one stays.
+        let Ok(terms) = self.terms.changed(limit, self.ledger_now()) else { return };
         self.past.push((*self.terms.limit(), self.now));
-        self.terms = Rc::new(self.terms.changed(limit, self.ledger_now()).unwrap());
+        self.terms = Rc::new(terms);
     }
 
     /// What the ledger's clock says.
