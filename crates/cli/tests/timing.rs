@@ -2,11 +2,16 @@
 #![expect(clippy::disallowed_methods, reason = "these tests are about the wall clock")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "beside/mortal.rs"]
+mod mortal;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use self::mortal::mortal;
 
 /// Longest that 99 of 100 questions of a polite client may take, beside greedy ones that keep the only thread busy.
 const POLITE_P99_MAX: Duration = Duration::from_millis(50);
@@ -21,7 +26,7 @@ struct Server {
 
 impl Server {
     fn on_one_thread() -> Server {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        let mut command = mortal(env!("CARGO_BIN_EXE_tollgate"));
         command.args(["serve", "--http", "off", "--admin", "off", "--resp", "127.0.0.1:0"]);
         command.env("TOKIO_WORKER_THREADS", "1");
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

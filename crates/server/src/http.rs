@@ -1,7 +1,7 @@
 //! The HTTP doors: JSON and forward-auth, health, metrics. Bare hyper: a request is matched by its path and answered.
 //!
 //! ```text
-//!  connection ─► preface ─► http1 or http2
+//!  connection ─► preface ─► http2, or the express lane and then http1
 //!  request ─► route ─► body ─► wire types ─► buckets or facts ─► engine ─► Told ─► response
 //! ```
 //! Promises a problem document (RFC 9457) that names the field for everything that is wrong with a request, and bounds on time,
@@ -14,18 +14,21 @@ mod body_room;
 mod check;
 pub mod desk;
 mod explicit;
+mod express;
 mod facts;
 mod fields;
 mod forward_auth;
-mod header_fields;
 mod health;
+mod held;
 mod http1;
 mod http2;
 mod number;
 mod openapi;
 mod original;
+mod plain;
 mod preface;
 mod problem;
+mod read_ahead;
 mod reserve;
 mod route;
 mod settle;
@@ -44,7 +47,8 @@ use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use self::preface::{Overheard, Spoken};
+use self::preface::Spoken;
+use self::read_ahead::ReadAhead;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::lingering;
@@ -71,19 +75,28 @@ pub(crate) async fn serve(
 ) {
     // Only a whole head is progress: who sends one byte now and then is given up like who sends nothing.
     let heard = Arc::new(AtomicBool::new(false));
-    let mut stream = Overheard::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
+    let mut stream = ReadAhead::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
     let spoken = tokio::select! {
-        spoken = stream.spoken() => spoken,
+        spoken = preface::spoken(&mut stream) => spoken,
         _ = stop.wait_for(|stop| *stop) => return,
     };
     match spoken {
-        Ok(Spoken::Http1) => http1::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop).await,
+        Ok(Spoken::Http1) => {
+            // What is traced, hyper reads whole.
+            if door == Door::Http && gatehouse.telemetry.is_none() {
+                let left = express::serve(gatehouse, &mut stream, &heard, &stop).await;
+                if left == express::Left::Over {
+                    return;
+                }
+            }
+            http1::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop).await;
+        }
         // It is larger, and fewer speak it.
         Ok(Spoken::Http2) => {
             Box::pin(http2::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop)).await;
         }
         Err(error) => {
-            if error.kind() == io::ErrorKind::TimedOut && !stream.first().is_empty() {
+            if error.kind() == io::ErrorKind::TimedOut && !stream.ahead().is_empty() {
                 http1::say_too_slow(gatehouse, &mut stream).await;
                 lingering::close(&mut stream, &mut stop).await;
             }

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// What the other end must take of a long answer, in bytes per second.
-const TAKEN_BYTES_PER_SECOND_MIN: u128 = 16 * 1_024;
+pub(crate) const TAKEN_BYTES_PER_SECOND_MIN: u64 = 16 * 1_024;
 
 /// A connection with time-outs.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Progress {
             Progress::OfBytes(was_made) => std::mem::take(was_made),
             Progress::Told(was_made) => was_made.swap(false, Ordering::Relaxed),
             Progress::OfAnswers { was_all_taken, bytes } => {
-                let is_fast = *bytes * 1_000 >= TAKEN_BYTES_PER_SECOND_MIN * time.as_millis();
+                let is_fast = *bytes * 1_000 >= u128::from(TAKEN_BYTES_PER_SECOND_MIN) * time.as_millis();
                 let was_made = *was_all_taken || is_fast;
                 *self = Progress::OF_ANSWERS;
                 was_made

@@ -17,9 +17,11 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
-use tollgate::{ExplicitCharge, ExplicitVerdict};
+use tollgate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, Manner, OwnedKey, Question};
+use tollgate::{ExplicitCharge, ExplicitVerdict, Tokens};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -66,7 +68,7 @@ pub(crate) async fn serve(
         let Ok(bytes @ 1..) = read else { return };
         turn_bytes += bytes;
         loop {
-            let progress = session.feed(&input, &mut store, &mut output);
+            let progress = session.feed(&input, &mut store, &mut output).await;
             input.drain(..progress.consumed);
             if progress.consumed > 0 || input.is_empty() {
                 deadline = None;
@@ -163,23 +165,42 @@ thread_local! {
 struct Store<'e>(&'e Engine);
 
 impl Throttle for Store<'_> {
-    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+    async fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
         let limiter = self.0.limiter.limiter();
-        let explicit = limiter.explicit();
         let begun = limiter.now();
+        match self.0.limiter.ledger() {
+            Some(ledger) => ask_ledger(&**ledger, asks, answers).await,
+            None => self.ask_memory(asks, answers),
+        }
+        let metrics = &self.0.metrics;
+        metrics.note_duration(Door::Resp, begun, limiter.now());
+        let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
+        let peeks = asks.iter().filter(|ask| ask.is_peek).count() as u64;
+        let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
+        let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
+        metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
+        metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
+        metrics.checks.note_explicit(Door::Resp, Became::Never, never);
+    }
+
+    async fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+        resp_check::decide(self.0, request).await
+    }
+}
+
+impl Store<'_> {
+    fn ask_memory(&self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+        let explicit = self.0.limiter.limiter().explicit();
         let answer =
             |told: &ExplicitVerdict| Answer { is_admitted: told.is_admitted(), remaining: told.remaining };
-        let mut peeks = 0;
         if asks.iter().any(|ask| ask.is_peek) {
-            for ask in asks {
-                let told = if ask.is_peek {
-                    peeks += 1;
+            answers.extend(asks.iter().map(|ask| {
+                answer(&if ask.is_peek {
                     explicit.peek(ask.key, &ask.limit, ask.cost)
                 } else {
                     explicit.check(ask.key, &ask.limit, ask.cost)
-                };
-                answers.push(answer(&told));
-            }
+                })
+            }));
         } else {
             BATCH.with_borrow_mut(|(charges, verdicts)| {
                 charges.clear();
@@ -188,17 +209,25 @@ impl Throttle for Store<'_> {
                 answers.extend(verdicts.iter().map(answer));
             });
         }
-        let metrics = &self.0.metrics;
-        metrics.note_duration(Door::Resp, begun, limiter.now());
-        let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
-        let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
-        let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
-        metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
-        metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
-        metrics.checks.note_explicit(Door::Resp, Became::Never, never);
     }
+}
 
-    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
-        resp_check::decide(self.0, request)
-    }
+/// Asks a shared ledger, all at once. Who is not answered is denied, with nothing left.
+async fn ask_ledger(ledger: &dyn Ledger, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+    let questions = asks.iter().map(|ask| {
+        let manner = if ask.is_peek { Manner::Peek } else { Manner::Check };
+        let key = OwnedKey::new(ask.key).ok()?;
+        let bucket = Bucket { limit: BucketLimit::Explicit(ask.limit), key };
+        let charges = vec![LedgerCharge { bucket, cost: ask.cost }];
+        Some(ledger.decide(Question { charges, manner, watched: None }))
+    });
+    let asked = questions.map(async |question| match question {
+        Some(question) => question.await.explicit_verdict(),
+        None => None,
+    });
+    let told = join_all(asked).await;
+    answers.extend(told.iter().zip(asks).map(|(told, ask)| Answer {
+        is_admitted: ask.is_peek || told.as_ref().is_some_and(ExplicitVerdict::is_admitted),
+        remaining: told.as_ref().map_or(Tokens::ZERO, |told| told.remaining),
+    }));
 }

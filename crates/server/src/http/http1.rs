@@ -50,12 +50,15 @@ pub(super) async fn serve<S>(
     // request is read into the room of this one.
     builder
         .half_close(true)
+        // Who is told to stop before it has asked has asked already if it comes here.
+        .keep_alive(!*stop.borrow())
         .header_read_timeout(None)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .writev(false);
     let mut connection = builder.serve_connection(TokioIo::new(&mut *stream), service);
     let ended = tokio::select! {
+        biased;
         ended = &mut connection => Some(ended),
         _ = stop.wait_for(|stop| *stop) => None,
     };

@@ -1,7 +1,7 @@
 //! A connection of HTTP/2 with prior knowledge, on hyper: many requests at a time, each a task of its own.
 //!
 //! Everything that one connection can make us hold is bounded here. Patience is that of the stream: a connection on which no request
-//! begins is given up, whatever else it sends.
+//! begins is given up, whatever else it sends; and so is one whose client does not take an answer.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -18,7 +18,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use super::body_room::{HeldBody, NoRoom};
+use super::body_room::NoRoom;
+use super::held::{HeldBody, Waiting};
 use super::problem::Problem;
 use super::{HEAD_BYTES_MAX, answer_at};
 use crate::door::Door;
@@ -55,10 +56,11 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let waiting = Waiting::new(gatehouse.idle_timeout);
     let service = service_fn(|request: Request<Incoming>| {
         heard.store(true, Ordering::Relaxed);
-        let gatehouse = Arc::clone(gatehouse);
-        async move { Ok::<_, Infallible>(answer(&gatehouse, door, peer, request).await) }
+        let (gatehouse, waiting) = (Arc::clone(gatehouse), waiting.clone());
+        async move { Ok::<_, Infallible>(answer(&gatehouse, door, peer, request, &waiting).await) }
     });
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
@@ -77,10 +79,14 @@ pub(super) async fn serve<S>(
         let is_over = tokio::select! {
             _ = connection.as_mut() => true,
             _ = stop.wait_for(|stop| *stop) => false,
+            () = waiting.spent() => return,
         };
         if !is_over {
             connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = waiting.spent() => return,
+            }
         }
     }
     lingering::close(stream, stop).await;
@@ -92,6 +98,7 @@ async fn answer(
     door: Door,
     peer: Option<IpAddr>,
     request: Request<Incoming>,
+    waiting: &Waiting,
 ) -> Response<HeldBody> {
     let mut taken = gatehouse.body_room.nothing();
     let mut reply = match taken.add(REQUEST_BYTES) {
@@ -104,7 +111,7 @@ async fn answer(
     }
     // Connections are HTTP/1's affair.
     reply.headers_mut().remove(CONNECTION);
-    reply.map(|body| HeldBody::new(body, taken))
+    reply.map(|body| waiting.hold(body, taken))
 }
 
 fn shed(gatehouse: &Gatehouse, door: Door) -> super::Reply {
