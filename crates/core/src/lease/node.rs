@@ -28,8 +28,8 @@ pub struct Lease {
     on_its_way: Option<OnItsWay>,
     /// What the ledger said when it last could not give enough.
     denial: Option<Denial>,
-    /// What was left to others by the last answer, micro-tokens.
-    balance: i64,
+    /// What was left to others by the last answer, micro-tokens; `None` before the first.
+    balance: Option<i64>,
     /// No sooner than this is more asked for in advance.
     advance_from: Moment,
 }
@@ -104,7 +104,7 @@ impl Lease {
             return false;
         };
         self.on_its_way = None;
-        self.balance = answer.balance;
+        self.balance = Some(answer.balance);
         self.holdings.pass(now);
         let (granted, held) = (answer.granted.as_micros(), answer.held.as_micros());
         let wait = if granted > 0 { answer.wait } else { Span::ZERO };
@@ -160,6 +160,11 @@ impl Lease {
         Tokens::from_micros(self.holdings.held())
     }
 
+    /// What nobody held by the last answer: with what local mode starts if the store falls silent. `None` before the first answer.
+    pub fn balance_seen(&self) -> Option<Tokens> {
+        self.balance.map(|balance| Tokens::from_micros(balance.max(0).cast_unsigned()))
+    }
+
     /// The ask that is on its way, to be sent again if it seems lost, and when it was first sent. Sent again it counts once, and what it
     /// is granted ends as if it had been answered the first time.
     pub fn on_its_way(&self) -> Option<(Ask, Moment)> {
@@ -169,7 +174,7 @@ impl Lease {
     /// More, when half a slice is left; a quarter while slices are granted ahead of time, which others need as well.
     fn in_advance(&mut self, terms: &LeaseTerms, cost: u64, now: Moment) -> Option<Ask> {
         let want = self.want(terms, cost);
-        let enough = if self.balance < 0 { want / 4 } else { want / 2 };
+        let enough = if self.balance.is_some_and(|balance| balance < 0) { want / 4 } else { want / 2 };
         if self.on_its_way.is_some() || self.holdings.held() >= enough || now < self.advance_from {
             return None;
         }
@@ -191,7 +196,7 @@ impl Lease {
 
     /// The size of the next slice: what half a life will need, as far as the balance allows, and at least the cost.
     fn want(&self, terms: &LeaseTerms, cost: u64) -> u64 {
-        self.demand.expected().min(terms.slice_max(self.balance)).max(cost)
+        self.demand.expected().min(terms.slice_max(self.balance.unwrap_or(0))).max(cost)
     }
 
     fn ask(&mut self, terms: &LeaseTerms, want: u64, least: u64, now: Moment) -> Ask {
@@ -266,7 +271,9 @@ mod tests {
             "nothing is known of the demand"
         );
         assert_eq!(lease.spend(&terms(), Cost::ONE, after(1)), Spending::OnItsWay);
+        assert_eq!(lease.balance_seen(), None);
         assert!(lease.answered(&terms(), 1, &granted(&ask, 1, 999), after(2)));
+        assert_eq!(lease.balance_seen(), Some(tokens(999)));
         assert!(matches!(lease.spend(&terms(), Cost::ONE, after(2)), Spending::Spent { .. }));
         assert_eq!(lease.spend(&terms(), Cost::tokens(1_001), after(2)), Spending::Never);
     }
