@@ -26,7 +26,8 @@
 //! [`Moment`] and [`Span`], [`Tokens`], [`Rate`], [`Limit`]; then [`Meter`] (what a rule has minted), [`Mark`] (what
 //! a client has spent), [`decide()`] (one bucket) and [`decide_all()`] (several, all or nothing). [`Stamped`] is the
 //! other way to hold a bucket, for limits that the caller brings along with every call. [`Algorithm`], [`Ruler`] and [`Reading`]
-//! are the same for all algorithms; each has a file of its own.
+//! are the same for all algorithms; each has a file of its own. The machines of a shared ledger come last: [`Lease`] and [`ask_ledger`],
+//! [`Denial`], [`Breaker`], [`LocalBucket`], [`Hold`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -34,16 +35,22 @@ extern crate alloc;
 
 mod algorithm;
 mod booking;
+mod breaker;
 mod calendar;
 mod concurrency;
 mod decide;
 mod decide_all;
 mod decimal;
 mod demand;
+mod denial;
 mod fixed_window;
 mod from_float;
+mod hold;
 mod leaky_bucket;
+mod lease;
 mod limit;
+mod local_bucket;
+mod local_share;
 mod mark;
 mod meter;
 mod rate;
@@ -58,15 +65,25 @@ mod tokens;
 
 pub use algorithm::Algorithm;
 pub use booking::{Booking, DEBT_MAX, Unbookable};
+pub use breaker::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Pass};
 pub use calendar::{Window, WindowError};
 pub use concurrency::{Concurrency, Generation, PLACES_MAX, PlacesReading};
 pub use decide::{Decision, decide};
 pub use decide_all::{BucketSet, CHARGES_MAX, Charged, JointDecision, decide_all};
 pub use demand::Demand;
+pub use denial::Denial;
 pub use fixed_window::FixedWindow;
 pub use from_float::{FloatError, FloatFault};
+pub use hold::Hold;
 pub use leaky_bucket::LeakyBucket;
+pub use lease::{
+    Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEASE_PAST_MAX,
+    LEDGER_BURST_MICROS_MAX, Lease, LeaseTerms, LeaseTermsError, LedgerBucket, LedgerLimit, LedgerLimitError,
+    LedgerSpend, NodeRecord, Spending, Unsuited, ask_ledger,
+};
 pub use limit::{Limit, LimitError};
+pub use local_bucket::{Correction, LocalBucket, LocalDecision, LocalStart};
+pub use local_share::LocalShare;
 pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;
 pub use rate::Rate;

@@ -56,6 +56,11 @@ impl Rate {
         Self { micros: micros as u128, nanos: nanos as u128 }
     }
 
+    /// One of so many equal parts of the rate. The period is below 2^64 ns, so that the product fits.
+    pub(crate) const fn among(self, parts: u32) -> Self {
+        Self { micros: self.micros, nanos: self.nanos * parts as u128 }
+    }
+
     /// Micro-tokens and nanoseconds in lowest terms; the ratio is the rate. Either may be 0.
     pub(crate) const fn lowest_terms(self) -> (u128, u128) {
         let (mut a, mut b) = (self.micros, self.nanos);

@@ -1,0 +1,394 @@
+//! A node's side of one leased bucket: spends what it holds, and says what to ask of the ledger and when.
+//!
+//! It promises to spend only what the ledger counts as held by this node at that moment, to have one ask on its way at a time, and to
+//! give back what it does not use. It sends nothing and reads no clock: the caller says what time it is on the node's
+//! monotonic clock, sends the asks, and hands in the answers. It does not know other buckets or other nodes.
+
+use super::holdings::{Holdings, Pace, Renewal};
+use super::local_demand::LocalDemand;
+use super::{Answer, Ask, LeaseTerms};
+use crate::{Cost, Denial, Moment, Span, Tokens};
+
+/// A node that was not asked for anything for this part of a life gives back what it holds.
+const IDLE_PARTS_OF_LIFE: u64 = 4;
+/// After an ask that was lost or denied, the next one in advance waits for this part of a life, at least.
+const RETRY_PARTS_OF_LIFE: u64 = 16;
+/// What may be given ahead of time is what is minted in this part of a life.
+const AHEAD_PARTS_OF_LIFE: u64 = 4;
+
+/// What one node knows of one leased bucket. A new one holds nothing.
+///
+/// Not to be copied: a copy would spend everything twice. A node that starts anew must not take its old name: the ledger would take its asks for old ones.
+#[derive(Debug, Default)]
+pub struct Lease {
+    holdings: Holdings,
+    demand: LocalDemand,
+    /// Of the last ask.
+    seq: u64,
+    on_its_way: Option<OnItsWay>,
+    /// What the ledger said when it last could not give enough.
+    denial: Option<Denial>,
+    /// What was left to others by the last answer, micro-tokens; `None` before the first.
+    balance: Option<i64>,
+    /// No sooner than this is more asked for in advance.
+    advance_from: Moment,
+}
+
+/// An ask that was sent and not answered.
+#[derive(Debug, Clone, Copy)]
+struct OnItsWay {
+    ask: Ask,
+    sent: Moment,
+    /// The ledger goes by the limit that was sent along, whatever it is when the answer comes.
+    pace: Pace,
+}
+
+/// What becomes of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spending {
+    /// Admitted, from what this node holds.
+    Spent {
+        /// What is ready to be spent after it, here.
+        remaining: Tokens,
+        /// To be sent, if there: more is asked for in advance. Nobody waits for it.
+        ask: Option<Ask>,
+    },
+    /// To be sent; when it is answered, or lost, the check is decided by calling again.
+    Asks(Ask),
+    /// An answer is on its way; when it is there, or lost, the check is decided by calling again.
+    OnItsWay,
+    /// Denied.
+    Denied {
+        /// How long until there is enough, by what this node knows.
+        wait: Span,
+        /// To be sent, if there, as above.
+        ask: Option<Ask>,
+    },
+    /// Not ever: the cost is above the burst.
+    Never,
+}
+
+impl Lease {
+    /// Decides a check at `now`, read before anything that is returned is sent.
+    pub fn spend(&mut self, terms: &LeaseTerms, cost: Cost, now: Moment) -> Spending {
+        if terms.limit().never_admits(cost) {
+            return Spending::Never;
+        }
+        let micros = cost.as_micros();
+        self.demand.count(micros, part_of_life(terms, 2), now);
+        self.holdings.pass(now);
+        if self.holdings.spend(micros) {
+            let ask = self.in_advance(terms, micros, now);
+            return Spending::Spent { remaining: self.holdings.ready(), ask };
+        }
+        if let Some(wait) = self.holdings.wait_for(micros, now) {
+            return Spending::Denied { wait, ask: self.in_advance(terms, micros, now) };
+        }
+        let missing = micros - self.holdings.held().min(micros);
+        let denied = self.denial.and_then(|denial| denial.wait(terms.limit(), Cost::micros(missing), now));
+        if let Some(wait) = denied {
+            return Spending::Denied { wait, ask: self.in_advance(terms, micros, now) };
+        }
+        if self.on_its_way.is_some() {
+            return Spending::OnItsWay;
+        }
+        let want = self.want(terms, micros);
+        Spending::Asks(self.ask(terms, want, missing, now))
+    }
+
+    /// The ledger's answer to the ask of this number, received at `now`. Others than the one on its way are ignored, and `false` says so.
+    pub fn answered(&mut self, terms: &LeaseTerms, seq: u64, answer: &Answer, now: Moment) -> bool {
+        let Some(OnItsWay { ask, sent, pace }) =
+            self.on_its_way.filter(|on_its_way| on_its_way.ask.seq == seq)
+        else {
+            return false;
+        };
+        self.on_its_way = None;
+        self.balance = Some(answer.balance);
+        self.holdings.pass(now);
+        let (granted, held) = (answer.granted.as_micros(), answer.held.as_micros());
+        let wait = if granted > 0 { answer.wait } else { Span::ZERO };
+        let (reported, renewed) = (ask.unspent.as_micros(), held.saturating_sub(granted));
+        self.holdings.renew(terms, Renewal { sent, pace, reported, renewed, granted, wait }, now);
+        let is_denied = granted == 0 && ask.want > Tokens::ZERO;
+        self.denial = is_denied.then(|| Denial::new(answer.balance, sent));
+        self.advance_from = sent + Lease::pause_after(terms, &ask, answer, is_denied);
+        true
+    }
+
+    /// The ask of this number was lost, or its answer was, or is too late to be waited for. It renews nothing: should its
+    /// answer come after all, it is ignored.
+    pub fn lost(&mut self, terms: &LeaseTerms, seq: u64, now: Moment) {
+        if self.on_its_way.is_some_and(|on_its_way| on_its_way.ask.seq == seq) {
+            self.on_its_way = None;
+            self.advance_from = now + part_of_life(terms, RETRY_PARTS_OF_LIFE);
+        }
+    }
+
+    /// To be called now and then, about four times in a life: gives back what is held for nobody, or what has lapsed.
+    pub fn idle(&mut self, terms: &LeaseTerms, now: Moment) -> Option<Ask> {
+        let is_idle = now.since(self.demand.last()) >= part_of_life(terms, IDLE_PARTS_OF_LIFE);
+        if is_idle { self.give_back(terms, now) } else { None }
+    }
+
+    /// Gives back all that is held, as when the node stops; `None` if that is nothing, or if an answer is on its way: then
+    /// again when it is there.
+    pub fn give_back(&mut self, terms: &LeaseTerms, now: Moment) -> Option<Ask> {
+        if self.on_its_way.is_some() {
+            return None;
+        }
+        self.holdings.pass(now);
+        let back = self.holdings.take_all(terms, now);
+        (back > 0).then(|| self.send(terms, [back, 0, 0], now))
+    }
+
+    /// Forgets what the ledger said of the balance, as after a refund, a grant or a change of the limit.
+    pub fn forget_denial(&mut self) {
+        self.denial = None;
+        self.advance_from = Moment::default();
+    }
+
+    /// What may be spent at `now` without asking.
+    pub fn ready(&mut self, now: Moment) -> Tokens {
+        self.holdings.pass(now);
+        self.holdings.ready()
+    }
+
+    /// What is held at `now`, ready or not: what the bucket lacks because of this node.
+    pub fn held(&mut self, now: Moment) -> Tokens {
+        self.holdings.pass(now);
+        Tokens::from_micros(self.holdings.held())
+    }
+
+    /// What nobody held by the last answer: with what local mode starts if the store falls silent. `None` before the first answer.
+    pub fn balance_seen(&self) -> Option<Tokens> {
+        self.balance.map(|balance| Tokens::from_micros(balance.max(0).cast_unsigned()))
+    }
+
+    /// The ask that is on its way, to be sent again if it seems lost, and when it was first sent. Sent again it counts once, and what it
+    /// is granted ends as if it had been answered the first time.
+    pub fn on_its_way(&self) -> Option<(Ask, Moment)> {
+        self.on_its_way.map(|on_its_way| (on_its_way.ask, on_its_way.sent))
+    }
+
+    /// More, when half a slice is left; a quarter while slices are granted ahead of time, which others need as well.
+    fn in_advance(&mut self, terms: &LeaseTerms, cost: u64, now: Moment) -> Option<Ask> {
+        let want = self.want(terms, cost);
+        let enough = if self.balance.is_some_and(|balance| balance < 0) { want / 4 } else { want / 2 };
+        if self.on_its_way.is_some() || self.holdings.held() >= enough || now < self.advance_from {
+            return None;
+        }
+        Some(self.ask(terms, want, want, now))
+    }
+
+    /// How long after an ask the next one in advance may go: when as much could be given ahead of time again, if nobody else asks.
+    fn pause_after(terms: &LeaseTerms, ask: &Ask, answer: &Answer, is_denied: bool) -> Span {
+        let given_ahead = answer.balance.saturating_add(terms.ahead_max().cast_signed());
+        let short = ask.want.as_micros().cast_signed().saturating_sub(given_ahead).max(0).cast_unsigned();
+        let pause = terms.limit().time_to_mint(Tokens::from_micros(short));
+        if !is_denied {
+            return pause;
+        }
+        // It may also be that others hold too much.
+        let ahead = part_of_life(terms, AHEAD_PARTS_OF_LIFE);
+        pause.max(answer.wait - ahead).max(part_of_life(terms, RETRY_PARTS_OF_LIFE))
+    }
+
+    /// The size of the next slice: what half a life will need, as far as the balance allows, and at least the cost.
+    fn want(&self, terms: &LeaseTerms, cost: u64) -> u64 {
+        self.demand.expected().min(terms.slice_max(self.balance.unwrap_or(0))).max(cost)
+    }
+
+    fn ask(&mut self, terms: &LeaseTerms, want: u64, least: u64, now: Moment) -> Ask {
+        let back = self.holdings.take_lapsed(terms, now);
+        self.send(terms, [back, want, least], now)
+    }
+
+    /// What is given back is out of the holdings by now, so that it cannot be spent.
+    fn send(&mut self, terms: &LeaseTerms, [back, want, least]: [u64; 3], now: Moment) -> Ask {
+        self.seq += 1;
+        let ask = Ask {
+            seq: self.seq,
+            unspent: Tokens::from_micros(self.holdings.held()),
+            back: Tokens::from_micros(back),
+            want: Tokens::from_micros(want),
+            least: Tokens::from_micros(least),
+        };
+        self.on_its_way = Some(OnItsWay { ask, sent: now, pace: Pace::of(terms.limit()) });
+        ask
+    }
+}
+
+fn part_of_life(terms: &LeaseTerms, parts: u64) -> Span {
+    Span::from_nanos(terms.life().as_nanos() / parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Burst, LEASE_LIFE, Limit, Rate};
+
+    const START: Moment = Moment::from_nanos(77_000_000_000);
+
+    /// 1,000 per second, burst 1,000, four nodes: slices of up to 125 tokens, or 25 while little is left.
+    fn terms() -> LeaseTerms {
+        LeaseTerms::new(&Limit::new(Rate::per_second(1_000), Burst::tokens(1_000)).unwrap(), 4, LEASE_LIFE)
+            .unwrap()
+    }
+
+    fn after(millis: u64) -> Moment {
+        START + Span::from_millis(millis)
+    }
+
+    fn tokens(tokens: u64) -> Tokens {
+        Tokens::from_micros(tokens * 1_000_000)
+    }
+
+    fn granted(ask: &Ask, granted: u64, left: i64) -> Answer {
+        let held = Tokens::from_micros(ask.unspent.as_micros() + granted * 1_000_000);
+        Answer { granted: tokens(granted), wait: Span::ZERO, held, balance: left * 1_000_000 }
+    }
+
+    fn denied(ask: &Ask, millis: u64, left: i64) -> Answer {
+        Answer { wait: Span::from_millis(millis), ..granted(ask, 0, left) }
+    }
+
+    /// A lease with so many tokens ready at the start.
+    fn with_slice(slice: u64, left: i64) -> Lease {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::ONE, START) else { panic!() };
+        assert!(lease.answered(&terms(), ask.seq, &granted(&ask, slice, left), START));
+        lease
+    }
+
+    #[test]
+    fn one_ask_is_on_its_way_at_a_time_and_others_wait_for_its_answer() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::ONE, START) else { panic!() };
+        assert_eq!(
+            (ask.seq, ask.want, ask.least),
+            (1, tokens(1), tokens(1)),
+            "nothing is known of the demand"
+        );
+        assert_eq!(lease.spend(&terms(), Cost::ONE, after(1)), Spending::OnItsWay);
+        assert_eq!(lease.balance_seen(), None);
+        assert!(lease.answered(&terms(), 1, &granted(&ask, 1, 999), after(2)));
+        assert_eq!(lease.balance_seen(), Some(tokens(999)));
+        assert!(matches!(lease.spend(&terms(), Cost::ONE, after(2)), Spending::Spent { .. }));
+        assert_eq!(lease.spend(&terms(), Cost::tokens(1_001), after(2)), Spending::Never);
+    }
+
+    #[test]
+    fn a_slice_is_as_large_as_the_demand_and_the_balance_left_allow() {
+        let want_of = |checks, left| {
+            let mut lease = with_slice(checks, left);
+            let mut asks = (0..checks).filter_map(|_| match lease.spend(&terms(), Cost::ONE, after(1)) {
+                Spending::Spent { ask, .. } => ask,
+                other => panic!("{other:?}"),
+            });
+            asks.next().unwrap().want
+        };
+        assert_eq!(want_of(20, 999), tokens(15), "what was asked for lately");
+        assert_eq!(want_of(300, 999), tokens(125), "at most a node's part of half a burst");
+        assert_eq!(want_of(300, 499), tokens(25), "and of what may be given ahead while little is left");
+    }
+
+    #[test]
+    fn what_is_left_lives_as_long_as_what_was_granted_last() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
+        assert_eq!((ask.unspent, ask.least), (tokens(10), tokens(40)));
+        lease.answered(&terms(), ask.seq, &denied(&ask, 5, 0), after(301));
+        assert_eq!(lease.ready(after(699)), tokens(10), "renewed even so");
+        assert_eq!(lease.ready(after(700)), Tokens::ZERO);
+    }
+
+    #[test]
+    fn a_lost_ask_renews_nothing_and_its_late_answer_is_ignored() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(300)) else { panic!() };
+        lease.lost(&terms(), ask.seq, after(315));
+        assert!(!lease.answered(&terms(), ask.seq, &granted(&ask, 40, 900), after(316)));
+        assert_eq!(lease.ready(after(399)), tokens(10));
+        assert_eq!(lease.ready(after(400)), Tokens::ZERO);
+        let Spending::Asks(next) = lease.spend(&terms(), Cost::ONE, after(400)) else { panic!() };
+        assert_eq!(
+            (next.seq, next.unspent, next.back),
+            (ask.seq + 1, Tokens::ZERO, tokens(10)),
+            "lapsed goes back"
+        );
+    }
+
+    /// Else the ledger would take it for part of what it has granted since, which may be spent by now.
+    #[test]
+    fn what_lapsed_while_the_ledger_took_it_back_is_not_given_back() {
+        let mut lease = with_slice(10, 999);
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), after(399)) else { panic!() };
+        let late = Answer { held: tokens(3), ..granted(&ask, 3, 900) };
+        assert!(lease.answered(&terms(), ask.seq, &late, after(500)));
+        let Spending::Spent { ask: Some(next), .. } = lease.spend(&terms(), Cost::tokens(3), after(501))
+        else {
+            panic!()
+        };
+        assert_eq!((next.unspent, next.back), (Tokens::ZERO, Tokens::ZERO));
+    }
+
+    #[test]
+    fn what_the_ledger_denied_is_denied_here_by_each_checks_own_cost() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(50), START) else { panic!() };
+        lease.answered(&terms(), ask.seq, &denied(&ask, 40, 10), after(2));
+        let again = Spending::Denied { wait: Span::from_millis(37), ask: None };
+        assert_eq!(lease.spend(&terms(), Cost::tokens(50), after(3)), again);
+        assert!(
+            matches!(lease.spend(&terms(), Cost::tokens(10), after(3)), Spending::Asks(_)),
+            "so much is left"
+        );
+    }
+
+    #[test]
+    fn what_vests_is_denied_until_then_and_not_asked_for_twice() {
+        let mut lease = Lease::default();
+        let Spending::Asks(ask) = lease.spend(&terms(), Cost::tokens(20), START) else { panic!() };
+        let ahead = Answer { wait: Span::from_millis(20), ..granted(&ask, 20, -20) };
+        lease.answered(&terms(), ask.seq, &ahead, after(1));
+        let Spending::Denied { wait, ask: None } = lease.spend(&terms(), Cost::tokens(20), after(1)) else {
+            panic!()
+        };
+        assert!(wait >= Span::from_millis(20) && wait < Span::from_micros(20_030), "{wait}");
+        assert!(matches!(lease.spend(&terms(), Cost::tokens(20), after(1) + wait), Spending::Spent { .. }));
+    }
+
+    #[test]
+    fn no_answer_makes_it_panic() {
+        for micros in [0, 1, u64::MAX / 2, u64::MAX] {
+            for (held, balance) in [(0, i64::MIN), (u64::MAX, i64::MAX), (micros, -1)] {
+                let mut lease = with_slice(10, 999);
+                for wait in [Span::ZERO, Span::MAX, Span::from_nanos(1)] {
+                    let (granted, held) = (Tokens::from_micros(micros), Tokens::from_micros(held));
+                    lease.give_back(&terms(), after(1));
+                    let seq = lease.on_its_way().map_or(0, |(ask, _)| ask.seq);
+                    lease.answered(&terms(), seq, &Answer { granted, wait, held, balance }, after(2));
+                    lease.spend(&terms(), Cost::tokens(1_000), after(3));
+                    lease.answered(&terms(), seq + 1, &Answer { granted, wait, held, balance }, after(4));
+                    lease.idle(&terms(), after(500));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_idle_node_gives_everything_back_and_cannot_spend_it() {
+        let mut lease = with_slice(10, 999);
+        assert_eq!(lease.idle(&terms(), after(99)), None);
+        let ask = lease.idle(&terms(), after(100)).unwrap();
+        assert_eq!((ask.back, ask.unspent, ask.want), (tokens(10), Tokens::ZERO, Tokens::ZERO));
+        assert_eq!(lease.spend(&terms(), Cost::ONE, after(101)), Spending::OnItsWay);
+        lease.answered(&terms(), ask.seq, &granted(&ask, 0, 1_000), after(102));
+        assert_eq!(lease.give_back(&terms(), after(103)), None, "nothing is left");
+        assert!(
+            matches!(lease.spend(&terms(), Cost::ONE, after(104)), Spending::Asks(_)),
+            "and it may ask at once"
+        );
+    }
+}

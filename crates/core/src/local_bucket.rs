@@ -1,0 +1,235 @@
+//! One bucket while the shared store does not answer, and the way back.
+//!
+//! ```text
+//!   store   answers ─┐ silent                   ┌ answers again
+//!   node    asks it  └ local: by its share only ┼ takes its share out ── local for ½ s more ── puts back what is left ┬ asks it
+//!                                               └──────────────────────── settling ─────────────────────────────────┘
+//! ```
+//!
+//! What the store refills meanwhile for this node's share is counted beside the share itself (`beside`). It is taken out of the store
+//! at the return: what the node holds then is all there is of its share, and nobody else can spend it. Half a second later all nodes
+//! have done so, and may ask the store again.
+//!
+//! Bound per outage, over all nodes: at most a burst above the limit going in (what was left in the store is spent once more, by
+//! shares), and `rate · 1 s` coming out (while they settle, the store refills beside what nodes hold, and nodes mint, too), if every
+//! node notices within half a second that the store is back, as its [`crate::Breaker`] does. A store that comes back empty costs one burst
+//! more. It does not talk to the store itself, and knows one bucket of one node.
+
+use crate::stamped_level::{StampedBalance, StampedLevel};
+use crate::{Cost, LocalShare, Moment, Span, Tokens};
+
+/// How a bucket starts of which this node has not heard from the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LocalStart {
+    /// With all of its share, as it would in the store.
+    #[default]
+    Full,
+    /// With nothing, so that an outage gives nothing away.
+    Empty,
+}
+
+/// A bucket that a node keeps by its share.
+#[derive(Debug)]
+pub struct LocalBucket {
+    /// What the node may spend.
+    stored: StampedBalance,
+    /// What the store has of the node's share, as far as it knows of no spending: never less than the above before the return.
+    beside: StampedBalance,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Away,
+    /// The store was to be charged, from this moment on.
+    Returning {
+        since: Moment,
+    },
+    /// `held` is what was there at the return.
+    Settling {
+        until: Moment,
+        held: u64,
+        spent: u64,
+    },
+}
+
+/// What to do in the store when a node has settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// The node has spent more than it held at the return: charge it, into debt if need be.
+    Charge(Tokens),
+    /// It has spent less: give it back, but never overfill.
+    GiveBack(Tokens),
+}
+
+/// What becomes of a check against a [`LocalBucket`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalDecision {
+    /// Go ahead.
+    Admit {
+        /// What is left of this node's share.
+        remaining: Tokens,
+    },
+    /// Not now.
+    Deny {
+        /// How long until the share holds enough.
+        wait: Span,
+        /// What it holds, too little for the cost.
+        remaining: Tokens,
+    },
+    /// Not here: the cost is above this node's share of the burst. Nothing is said about when the store is back.
+    BeyondShare,
+}
+
+impl LocalBucket {
+    /// How long a node stays local after the store is back, so that all nodes have told it what they lack before anybody asks it.
+    pub const SETTLING: Span = Span::from_millis(500);
+
+    /// The store does not answer: starts with the node's share of the last balance that it saw.
+    pub fn enter(share: &LocalShare, seen: Option<Tokens>, start: LocalStart, now: Moment) -> LocalBucket {
+        let held = match (seen, start) {
+            (Some(balance), _) => share.of(balance).min(share.limit().burst()),
+            (None, LocalStart::Full) => share.limit().burst(),
+            (None, LocalStart::Empty) => Tokens::ZERO,
+        };
+        let stored = StampedBalance { micros: held.as_micros().cast_signed(), stamp: now };
+        LocalBucket { stored, beside: stored, phase: Phase::Away }
+    }
+
+    /// Decides a check by this node's share.
+    pub fn check(&mut self, share: &LocalShare, cost: Cost, now: Moment) -> LocalDecision {
+        if share.limit().never_admits(cost) {
+            return LocalDecision::BeyondShare;
+        }
+        let level = self.level(share, now);
+        if level.held() < Tokens::from(cost) {
+            return LocalDecision::Deny { wait: level.wait_for(Tokens::from(cost)), remaining: level.held() };
+        }
+        let charged = level.charged(cost.as_micros());
+        self.stored = charged.stored();
+        if let Phase::Settling { spent, .. } = &mut self.phase {
+            *spent = spent.saturating_add(cost.as_micros());
+        }
+        LocalDecision::Admit { remaining: charged.held() }
+    }
+
+    /// The store answers again: what to charge there at once, into debt if need be. `None` if that was said before.
+    pub fn store_is_back(&mut self, share: &LocalShare, now: Moment) -> Option<Tokens> {
+        if self.phase != Phase::Away {
+            return None;
+        }
+        self.phase = Phase::Returning { since: now };
+        Some(StampedLevel::new(share.limit(), self.beside, now).held())
+    }
+
+    /// The store has charged it.
+    pub fn is_charged(&mut self, share: &LocalShare, now: Moment) {
+        let Phase::Returning { since } = self.phase else { return };
+        self.beside = StampedBalance { micros: 0, stamp: since };
+        let held = self.level(share, now).held().as_micros();
+        self.phase = Phase::Settling { until: now + LocalBucket::SETTLING, held, spent: 0 };
+    }
+
+    /// The store is silent again, or did not take what was charged. The node goes on by its share, and nothing is charged twice.
+    pub fn store_is_gone(&mut self) {
+        self.phase = Phase::Away;
+    }
+
+    /// Whether the node has settled by `now`: then what to do in the store, and from then on the store is asked.
+    pub fn settled(&self, now: Moment) -> Option<Correction> {
+        match self.phase {
+            Phase::Settling { until, held, spent } if now >= until => Some(if spent > held {
+                Correction::Charge(Tokens::from_micros(spent - held))
+            } else {
+                Correction::GiveBack(Tokens::from_micros(held - spent))
+            }),
+            Phase::Settling { .. } | Phase::Returning { .. } | Phase::Away => None,
+        }
+    }
+
+    fn level(&self, share: &LocalShare, now: Moment) -> StampedLevel {
+        StampedLevel::new(share.limit(), self.stored, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Burst, Limit, Rate};
+
+    const START: Moment = Moment::from_nanos(3_000_000_000_000);
+
+    /// A quarter of 40 per second and 100.
+    fn share() -> LocalShare {
+        LocalShare::new(&Limit::new(Rate::per_second(40), Burst::tokens(100)).unwrap(), 4).unwrap()
+    }
+
+    fn tokens(tokens: u64) -> Tokens {
+        Tokens::from_micros(tokens * 1_000_000)
+    }
+
+    #[test]
+    fn it_starts_with_its_share_of_what_was_seen_or_as_it_is_told() {
+        let start = |seen, start| {
+            let mut bucket = LocalBucket::enter(&share(), seen, start, START);
+            bucket.check(&share(), Cost::micros(1), START)
+        };
+        let admitted = |micros| LocalDecision::Admit { remaining: Tokens::from_micros(micros) };
+        let denied = LocalDecision::Deny { wait: Span::from_nanos(100), remaining: Tokens::ZERO };
+        assert_eq!(start(Some(tokens(60)), LocalStart::Empty), admitted(14_999_999));
+        assert_eq!(start(Some(Tokens::ZERO), LocalStart::Full), denied);
+        assert_eq!(start(None, LocalStart::Full), admitted(24_999_999));
+        assert_eq!(start(None, LocalStart::Empty), denied);
+    }
+
+    #[test]
+    fn it_keeps_its_share_of_the_rate_and_waits_are_exact() {
+        let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Empty, START);
+        let denied = LocalDecision::Deny { wait: Span::from_millis(100), remaining: Tokens::ZERO };
+        assert_eq!(bucket.check(&share(), Cost::ONE, START), denied);
+        let admitted = LocalDecision::Admit { remaining: Tokens::ZERO };
+        assert_eq!(bucket.check(&share(), Cost::ONE, START + Span::from_millis(100)), admitted);
+        assert_eq!(bucket.check(&share(), Cost::tokens(26), START), LocalDecision::BeyondShare);
+    }
+
+    /// Enters with 10 tokens, spends `spent`, and is back a second later, when the store has 20 for it and it has 20 less what was spent.
+    fn returned(spent: u64) -> (LocalBucket, Moment) {
+        let mut bucket = LocalBucket::enter(&share(), Some(tokens(40)), LocalStart::Full, START);
+        bucket.check(&share(), Cost::tokens(spent), START);
+        let back = START + Span::from_secs(1);
+        assert_eq!(bucket.store_is_back(&share(), back), Some(tokens(20)));
+        assert_eq!(bucket.store_is_back(&share(), back), None, "said once");
+        (bucket, back)
+    }
+
+    #[test]
+    fn it_takes_its_share_out_of_the_store_and_when_settled_puts_back_what_is_left() {
+        let (mut bucket, back) = returned(4);
+        bucket.is_charged(&share(), back);
+        bucket.check(&share(), Cost::tokens(7), back + Span::from_millis(250));
+        assert_eq!(bucket.settled(back + Span::from_nanos(499_999_999)), None);
+        assert_eq!(
+            bucket.settled(back + Span::from_secs(1)),
+            Some(Correction::GiveBack(tokens(9))),
+            "20 − 4 − 7"
+        );
+        bucket.check(&share(), Cost::tokens(11), back + Span::from_millis(450));
+        assert_eq!(bucket.settled(back + Span::from_secs(1)), Some(Correction::Charge(tokens(2))));
+    }
+
+    #[test]
+    fn a_store_that_comes_and_goes_is_charged_for_what_it_refilled_and_no_more() {
+        let (mut bucket, back) = returned(10);
+        bucket.store_is_gone();
+        assert_eq!(bucket.store_is_back(&share(), back), Some(tokens(20)), "it did not take the charge");
+        bucket.is_charged(&share(), back);
+        bucket.store_is_gone();
+        assert_eq!(bucket.settled(back + Span::from_secs(9)), None);
+        let again = back + Span::from_millis(300);
+        assert_eq!(
+            bucket.store_is_back(&share(), again),
+            Some(tokens(3)),
+            "what it minted since for this node"
+        );
+    }
+}
