@@ -12,6 +12,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
+use tollgate_policy::{Rule as PolicyRule, StoreSettings};
 
 use crate::{
     Breadth, CheckError, ExplicitVerdict, Given, Key, KeyKind, ReservationId, SettleError, Settled,
@@ -23,9 +24,13 @@ pub type LedgerFuture<'l, T> = Pin<Box<dyn Future<Output = T> + Send + 'l>>;
 
 /// Buckets that several programs share.
 pub trait Ledger: fmt::Debug + Send + Sync {
-    /// Makes rules known, or known under other limits, and says by which number checks name each of them. Does not wait for the
-    /// store. Refuses all of them if it cannot keep one exactly.
-    fn declare(&self, rules: &[LedgerRule<'_>]) -> Result<Vec<RuleNumber>, LedgerRefusal>;
+    /// Makes rules known, or known under other limits, and says by which number checks name each of them; from now on it is as the
+    /// settings say. Does not wait for the store. Refuses all of it if it cannot keep one rule exactly.
+    fn declare(
+        &self,
+        settings: &StoreSettings,
+        rules: &[LedgerRule<'_>],
+    ) -> Result<Vec<RuleNumber>, LedgerRefusal>;
 
     /// Decides a check over one bucket or several, all or nothing.
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer>;
@@ -46,7 +51,7 @@ pub struct LedgerRule<'r> {
     /// The policy's name.
     pub policy: &'r str,
     /// The rule: its name, unique within the policy, and what it says of the store.
-    pub rule: &'r tollgate_policy::Rule,
+    pub rule: &'r PolicyRule,
     /// Whether these are the buckets of a rule that only watches: others than those of the same rule enforced.
     pub is_shadow: bool,
     /// The limit.

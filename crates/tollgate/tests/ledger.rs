@@ -13,7 +13,7 @@ use tollgate::ledger::{
     Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
     LedgerRule, Manner, Question, RuleNumber, SettleFault, TrueCosts,
 };
-use tollgate::policy::{Facts, Policy};
+use tollgate::policy::{Facts, Policy, StoreSettings};
 use tollgate::{
     Asking, Burst, Charge, Clock, Cost, Decision, Given, Limit, Limiter, Moment, PolicyLimiter, Rate,
     Refused, ReservationId, Rule, SettleError, Settled, Span, StoreMode, Verdict,
@@ -27,6 +27,7 @@ struct InProcess {
     reserved: Mutex<HashMap<ReservationId, tollgate::Reservation>>,
     settled_later: Mutex<Vec<TrueCosts>>,
     is_down: Mutex<bool>,
+    settings: Mutex<StoreSettings>,
 }
 
 impl InProcess {
@@ -39,6 +40,7 @@ impl InProcess {
             reserved: Mutex::default(),
             settled_later: Mutex::default(),
             is_down: Mutex::default(),
+            settings: Mutex::default(),
         })
     }
 
@@ -93,7 +95,12 @@ fn state(micros: u64, wait: Span) -> BucketState {
 }
 
 impl Ledger for InProcess {
-    fn declare(&self, declared: &[LedgerRule<'_>]) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+    fn declare(
+        &self,
+        settings: &StoreSettings,
+        declared: &[LedgerRule<'_>],
+    ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+        *self.settings.lock().unwrap() = settings.clone();
         let mut rules = self.rules.lock().unwrap();
         let numbers = declared.iter().enumerate().map(|(at, rule)| {
             if &*rule.rule.name == "refused" {
@@ -252,6 +259,18 @@ fn a_policy_that_the_ledger_refuses_does_not_come_into_force() {
     let error = limiter.swap(refused).unwrap_err();
     assert_eq!(error.to_string(), "rule `refused` cannot be kept in the shared store: `burst` is 7; use 8");
     assert_eq!(limiter.policy().rules[0].name.as_ref(), "client");
+}
+
+#[test]
+fn the_ledger_is_told_what_the_policy_says_of_the_store() {
+    let ledger = InProcess::new();
+    let rule = "rules: [{name: client, scope: ip, rate: 1/h, burst: 5}]";
+    let limiter = limiter(&ledger, rule);
+    assert_eq!(*ledger.settings.lock().unwrap(), StoreSettings::default());
+    let settings = format!("{{store: {{deadline: 7ms, instances_max: 3}}, {rule}}}");
+    limiter.swap(Policy::parse("p.yaml", &settings).unwrap()).unwrap();
+    let settings = ledger.settings.lock().unwrap().clone();
+    assert_eq!((settings.deadline, settings.instances_max), (Span::from_millis(7), Some(3)));
 }
 
 #[test]

@@ -90,6 +90,7 @@ impl Ruleset {
     /// Makes the rules known to a shared ledger.
     fn declare_to(&mut self, ledger: &dyn Ledger) -> Result<(), PolicyError> {
         let policy = self.book.policy();
+        let settings = policy.store.clone().unwrap_or_default();
         let (mut rules, mut places) = (Vec::new(), Vec::new());
         for (at, (buckets, rule)) in self.rules.iter().zip(&policy.rules).enumerate() {
             let Action::Limit(algorithm) = rule.action else { continue };
@@ -100,7 +101,7 @@ impl Ruleset {
                 places.push((at, kind));
             }
         }
-        let numbers = ledger.declare(&rules).map_err(|error| {
+        let numbers = ledger.declare(&settings, &rules).map_err(|error| {
             let rule = rules.get(error.rule).map(|rule| rule.rule.name.clone()).unwrap_or_default();
             PolicyError::Ledger { rule, error }
         })?;
