@@ -1,0 +1,622 @@
+-- Tollgate, the shared ledger, version 1: one call decides a batch of checks, each over several buckets, all or nothing.
+--
+-- Promises: reads everything first and writes last, so a call that fails has changed nothing; a denial writes nothing, but where the
+-- clock was set back by more than a second or the bucket changes its tier; the clock is read once; arithmetic is that of
+-- tollgate-core, bit for bit: whole numbers in doubles, none above 2^53, divided by fmod alone.
+-- Does not know: rules, names, nodes. KEYS, ARGV and the reply are a contract; docs/redis-script.md describes it.
+--
+-- ARGV[2] is the time in microseconds, for tests; 0 in production: then it is the server's own. Whoever may call this may
+-- also write the keys, so it opens no door.
+
+local argv, keys = ARGV, KEYS
+local fmod, call, floor = math.fmod, redis.call, math.floor
+local format, unpack_words, pack_words = string.format, struct.unpack, struct.pack
+
+if argv[1] ~= '1' then
+  return redis.error_reply('TOLLGATEVERSION the script is of version 1, the call of version ' .. tostring(argv[1]))
+end
+local EXACT = 9007199254740992 -- 2^53
+local SET_BACK = 1000000 -- a stamp further ahead than this: the clock was set back for good
+local REMEMBERED = 604800000000 -- a reset is remembered for a week: the longest that a reservation may be open
+
+local now = tonumber(argv[2])
+if now == 0 then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+
+-- The words of the call, one after the other ------------------------------------------------------------------------------
+local at = 4
+local function word()
+  at = at + 1
+  return argv[at]
+end
+local function number()
+  at = at + 1
+  return tonumber(argv[at])
+end
+-- An amount: whole, not negative, exact. Anything else fails the call, before anything is written.
+local function amount()
+  at = at + 1
+  local a = tonumber(argv[at])
+  if not (a and a >= 0 and a <= EXACT and a == floor(a)) then
+    error('TOLLGATEARGUMENT word ' .. at .. ' is no amount')
+  end
+  return a
+end
+
+local limits = {}
+for i = 1, tonumber(argv[4]) do
+  local kind = word()
+  if kind == 'b' then
+    limits[i] = { k = 't', num = number(), den = number(), burst = number(), from = number(), frac = 0 }
+  elseif kind == 'e' then
+    limits[i] = { k = 'e', num = number(), den = number(), burst = number(), from = 0, frac = 0 }
+  elseif kind == 'j' then
+    limits[i] = cjson.decode(word())
+  else
+    error('TOLLGATEARGUMENT word ' .. at .. ' is no kind of limit')
+  end
+end
+
+-- State: what the keys hold, read once ------------------------------------------------------------------------------------
+local raw, faults = {}, {} -- by the number of the key
+local held, stamps, tags, resets = {}, {}, {}, {} -- a bucket taken apart: held[k] is false if it is absent
+local changed = {} -- the limit by which a bucket's TTL is computed, if it must be written
+local written = {} -- other values to be written: {value, milliseconds}, or false to delete
+local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
+
+local strings = tonumber(argv[3])
+if strings == 1 then
+  local value = redis.pcall('GET', keys[1])
+  if type(value) == 'table' then faults[1] = WRONG_TYPE else raw[1] = value end
+elseif strings > 1 then
+  raw = call('MGET', unpack(keys, 1, strings))
+  local absent, count = {}, 0
+  for k = 1, strings do
+    if not raw[k] then
+      count = count + 1
+      absent[count] = keys[k]
+    end
+  end
+  -- MGET says nothing of a key of another type, which must not be overwritten.
+  if count > 0 and call('EXISTS', unpack(absent)) > 0 then
+    for k = 1, strings do
+      if not raw[k] and call('EXISTS', keys[k]) > 0 then faults[k] = WRONG_TYPE end
+    end
+  end
+end
+
+-- A bucket: seven bytes of stamp, four to seven of balance. With the highest bit set there is more: a tier's tag, a reset.
+local FORMATS = { [11] = '>I7i4', [12] = '>I7i5', [13] = '>I7i6', [14] = '>I7i7' }
+local function read_more(k, value, first)
+  local more = first - 128
+  local has_tag, has_reset = more >= 64, fmod(more, 64) >= 32
+  local size = #value - 7 - (has_tag and 2 or 0) - (has_reset and 7 or 0)
+  if size < 4 or size > 7 then
+    faults[k] = UNKNOWN_STATE
+    return
+  end
+  local _, low, balance, next = unpack_words('>BI6i' .. size, value)
+  held[k], stamps[k] = balance, fmod(more, 32) * 281474976710656 + low
+  if has_tag then tags[k], next = unpack_words('>I2', value, next) end
+  if has_reset then resets[k] = unpack_words('>I7', value, next) end
+end
+local function read(k)
+  local value = raw[k]
+  if not value then
+    held[k] = false
+    return
+  end
+  local first, layout = string.byte(value, 1), FORMATS[#value]
+  if first and first >= 128 then
+    read_more(k, value, first)
+  elseif first and first < 32 and layout then
+    stamps[k], held[k] = unpack_words(layout, value)
+  else
+    faults[k] = UNKNOWN_STATE
+  end
+end
+
+-- What a rate mints -------------------------------------------------------------------------------------------------------
+-- V(x) = floor(((x - from) * num + frac) / den), and nothing before `from`; a window's V grows by its quota all at once.
+local windows -- set where there is one
+local function minted(s, x, y)
+  if s.window then return (windows(s, y) - windows(s, x)) * s.burst end
+  local num, den, frac = s.num, s.den, s.frac
+  x, y = x - s.from, y - s.from
+  if x < 0 then x = 0 end
+  if y < 0 then y = 0 end
+  local rx, ry = fmod(x, den), fmod(y, den)
+  local px, py = rx * num + frac, ry * num + frac
+  -- Above 2^53 the sum is not exact, but above what any bucket lacks.
+  return ((y - ry) - (x - rx)) / den * num + ((py - fmod(py, den)) / den - (px - fmod(px, den)) / den)
+end
+
+-- How long after `x` another `missing` are minted by `s`.
+local function time_to_mint(s, missing, x)
+  local num, den, frac = s.num, s.den, s.frac
+  local begin = x > s.from and x or s.from
+  local r = fmod(begin - s.from, den)
+  local p = r * num + frac
+  local n = (p - fmod(p, den)) / den + missing
+  local rest = fmod(n, num)
+  local y = rest * den - frac
+  local yr = fmod(y, num)
+  local steps = (n - rest) / num * den + (y - yr) / num
+  if yr > 0 then steps = steps + 1 end
+  return begin - r + steps - x
+end
+
+-- The most that can be stored: a full bucket, or an empty queue.
+local function cap(L, s)
+  if L.k == 'q' then return 0 end
+  return s.burst
+end
+
+-- What `b` at `t` has become at `upto`, through the limits that the rule had since. `past` is newest first.
+local function carry(L, b, t, upto)
+  local past, stamp = L.past, t
+  local count = #past
+  local oldest = past[count].from
+  if t < oldest then
+    local low, till = L.low, oldest < upto and oldest or upto
+    if low and t < till then
+      b = b + minted({ num = low[1], den = low[2], from = t, frac = 0 }, t, till)
+      local most = L.k == 'q' and 0 or low[3]
+      if b > most then b = most end
+    end
+    if t < till then t = till end
+  end
+  for i = count, 1, -1 do
+    local s = past[i]
+    local till = i == 1 and L.from or past[i - 1].from
+    if till > upto then till = upto end
+    -- Also through a limit that was in force for no time at all: its burst clamps.
+    if stamp < till and s.from <= upto then
+      b = b + minted(s, t, till)
+      local most = cap(L, s)
+      if b > most then b = most end
+      t = till
+    end
+  end
+  b = b + minted(L, t, upto)
+  local most = cap(L, L)
+  if b > most then b = most end
+  return b
+end
+
+-- What a bucket that is not there holds. It was never charged, or it was full by its TTL; if the rate has become lower than the one
+-- that the TTL came from, it may have gone before it was full.
+local function absent(L)
+  if L.k == 'q' and not L.gone then return 0 end
+  local b = cap(L, L)
+  if L.head and L.k ~= 'q' then
+    local grown = L.head + minted(L, L.from, now)
+    if grown < b then b = grown end
+  end
+  for _, gone in ipairs(L.gone or {}) do
+    local since, most, num, den = gone[1], gone[2], gone[3], gone[4]
+    if now > since then
+      local left = most - minted({ num = num, den = den, from = since, frac = 0 }, since, now) - 1
+      local least = L.k == 'q' and -most or 0
+      if L.k == 'q' then left = left - most end
+      if left < least then left = least end
+      left = carry(L, left, since, now)
+      if left < b then b = left end
+    end
+  end
+  return b
+end
+
+-- What a bucket holds, as it would be stored; the moment that counts as now for it; whether its stamp must follow the clock.
+local function level(L, k)
+  local b, t = held[k], stamps[k]
+  if not b then return absent(L), now, false end
+  local moved, upto = false, now
+  if t > now then
+    if t - now > SET_BACK then
+      t, moved = now, true
+    else
+      upto = t
+    end
+  end
+  if L.past and t < L.from then return carry(L, b, t, upto), upto, moved end
+  b = b + minted(L, t, upto)
+  local most = cap(L, L)
+  if b > most then b = most end
+  return b, upto, moved
+end
+
+-- How long after now a bucket that lacks `missing` at `upto` can pay.
+local window_wait
+local function wait_for(L, missing, upto)
+  if L.window then return window_wait(L, missing, upto) end
+  local x, past = upto, L.past
+  if past and x < L.from then
+    -- The clock was set back to before the limit was changed: until then the old ones hold.
+    for i = #past, 1, -1 do
+      local s = past[i]
+      local till = i == 1 and L.from or past[i - 1].from
+      if x < till then
+        local there = minted(s, x, till)
+        if there >= missing then return time_to_mint(s, missing, x) + x - now end
+        missing, x = missing - there, till
+      end
+    end
+  end
+  return time_to_mint(L, missing, x) + x - now
+end
+
+-- Milliseconds until a bucket is full by the slowest rate the rule may take, and a margin. What is owed outlives a rate that is cut.
+local function lifetime(L, b, t)
+  local slow, micros = L.slow, nil
+  if L.longest then
+    micros = L.longest * (1 + (b < 0 and -b / L.burst or 0))
+  else
+    local num, den = slow and slow[1] or L.num, slow and slow[2] or L.den
+    micros = (cap(L, L) - b) / num * den
+    if b < 0 and L.k ~= 'q' then micros = micros * 16 end
+  end
+  if t > now then micros = micros + (t - now) end
+  return floor(micros * 1.001 / 1000) + 1001
+end
+
+-- Other algorithms, made where one is needed ------------------------------------------------------------------------------
+local others
+--OTHERS--
+
+-- Checks ------------------------------------------------------------------------------------------------------------------
+local out, told = { now }, 1
+local function tell(a)
+  told = told + 1
+  out[told] = a
+end
+
+local of_key, of_limit, of_cost, of_level, of_upto, of_moved = {}, {}, {}, {}, {}, {}
+local balances, waits = {}, {}
+
+-- Decides over `count` buckets; 0 denied, 1 admitted, 2 never; or a negative fault.
+local function decide(count)
+  local status, fault = 1, nil
+  for i = 1, count do
+    local k, L, cost, keep = number(), limits[number()], amount(), amount()
+    of_key[i], of_limit[i], of_cost[i] = k, L, cost
+    if held[k] == nil and not faults[k] then read(k) end
+    if faults[k] then
+      fault = fault or faults[k]
+    else
+      for j = 1, i - 1 do
+        if keys[of_key[j]] == keys[k] then fault = fault or TWICE end
+      end
+      local need, wait = cost + keep, 0
+      local b, upto, moved = level(L, k)
+      local balance = L.k == 'q' and b + L.burst or b
+      if need > L.burst then
+        status, wait = 2, -1
+      else
+        if L.least and L.least > need then need = L.least end
+        if balance < need then
+          if status == 1 then status = 0 end
+          wait = wait_for(L, need - balance, upto)
+        end
+      end
+      of_level[i], of_upto[i], of_moved[i] = b, upto, moved
+      balances[i], waits[i] = balance, wait
+    end
+  end
+  if fault then return -fault end
+  return status
+end
+
+-- Charges what was decided, if it was admitted.
+local function settle_check(count, status)
+  for i = 1, count do
+    local k = of_key[i]
+    if status == 1 then
+      held[k], stamps[k], changed[k] = of_level[i] - of_cost[i], of_upto[i], of_limit[i]
+      balances[i] = balances[i] - of_cost[i]
+    elseif status == 0 and of_moved[i] then
+      stamps[k], changed[k] = now, of_limit[i]
+    end
+  end
+end
+
+local function tell_check(count, status)
+  if status < 0 then
+    tell(9)
+    tell(-status)
+    return
+  end
+  tell(status)
+  for i = 1, count do
+    tell(balances[i])
+    tell(waits[i])
+    tell(of_upto[i] - now)
+  end
+end
+
+-- What a record holds, or will hold after this call.
+local function record_of(k)
+  local record = written[k]
+  if record == nil then return raw[k] end
+  return record and record[1]
+end
+
+-- What was told before is told again, as of when it was told; false if it was not told.
+local function tell_again(k, count)
+  local value = record_of(k)
+  if not value then return false end
+  local line = string.match(value, '^1 ([-%d ]+)')
+  local said = {}
+  for digits in string.gmatch(line or '', '%-?%d+') do said[#said + 1] = tonumber(digits) end
+  if #said ~= 3 * count + 1 then
+    tell(9)
+    tell(UNKNOWN_STATE)
+    return true
+  end
+  tell(3)
+  for i = 1, #said do tell(said[i]) end
+  return true
+end
+
+-- The verdict of an admitted check, as it is written down.
+local function verdict_line(count)
+  local words = { format('1 %.0f', now) }
+  for i = 1, count do
+    words[#words + 1] = format('%.0f %.0f %.0f', balances[i], waits[i], of_upto[i] - now)
+  end
+  return table.concat(words, ' ')
+end
+
+-- Operations on one bucket ------------------------------------------------------------------------------------------------
+local function offset(L) return L.k == 'q' and L.burst or 0 end
+
+local function store(L, k, b, t)
+  held[k], stamps[k], changed[k] = b, t, L
+end
+
+-- Gives up to `micros`, until the bucket is full. A queue takes nothing back: others have been told when to leave.
+local function give(L, k, micros)
+  local b, upto = level(L, k)
+  local after, most = b + micros, cap(L, L)
+  if after > most then after = most end
+  if held[k] and L.k ~= 'q' and after > b then store(L, k, after, upto) else after = b end
+  return b + offset(L), after + offset(L)
+end
+
+-- Takes up to `micros`, into debt if need be, but no deeper than `debt`.
+local function take(L, k, micros, debt)
+  local b, upto = level(L, k)
+  local most = b + offset(L) + debt
+  if most < 0 then most = 0 end
+  if micros > most then micros = most end
+  if micros > 0 then
+    if L.k == 'e' and held[k] and b < L.burst then
+      -- The rate since the stamp is for the bucket's next check to say.
+      store(L, k, held[k] - micros, stamps[k] - now > SET_BACK and now or stamps[k])
+    else
+      store(L, k, b - micros, upto)
+    end
+  end
+  return b + offset(L), b + offset(L) - micros
+end
+
+-- Gives back up to `micros` of a charge of `cost` that left the bucket at `paid` at `made`: no more than if it had never been made.
+local function give_back(L, k, micros, cost, paid, made)
+  local b, upto = level(L, k)
+  local before = b + offset(L)
+  if not held[k] or (resets[k] and made <= resets[k]) then return before, before end
+  if L.past and made < L.past[#L.past].from then return before, before end
+  if L.k == 'q' then
+    -- Only the last one in: others have been told when to leave.
+    if held[k] ~= paid or stamps[k] ~= made then return before, before end
+    store(L, k, b + micros > 0 and 0 or b + micros, upto)
+    return before, held[k] + offset(L)
+  end
+  local untouched = paid
+  if L.k == 'e' then
+    if now > made then untouched = paid + minted({ num = L.num, den = L.den, from = made, frac = 0 }, made, now) end
+  elseif made < upto then
+    -- Not clamped: what would have run over is lost.
+    local x, past = made, L.past or {}
+    for i = #past, 1, -1 do
+      local till = i == 1 and L.from or past[i - 1].from
+      if till > upto then till = upto end
+      if x < till then
+        untouched, x = untouched + minted(past[i], x, till), till
+      end
+    end
+    untouched = untouched + minted(L, x, upto)
+  end
+  local full = L.burst
+  if L.head then
+    local grown = L.head + minted(L, L.from, now)
+    if grown < full then full = grown end
+  end
+  local worth = full - untouched
+  if worth > cost then worth = cost end
+  if worth > micros then worth = micros end
+  if worth <= 0 then return before, before end
+  if L.k == 'e' then
+    local room = L.burst - held[k]
+    if worth > room then worth = room end
+    if worth <= 0 then return before, before end
+    store(L, k, held[k] + worth, stamps[k])
+    local after = level(L, k)
+    return before, after
+  end
+  local after = b + worth
+  if after > full then after = full end
+  store(L, k, after, upto)
+  return before, after
+end
+
+-- Fills a bucket. What was charged before is not given back after it, so the moment is remembered.
+local function reset(L, k)
+  local b, upto = level(L, k)
+  local full = cap(L, L)
+  if L.head and L.k ~= 'q' then
+    local grown = L.head + minted(L, L.from, now)
+    if grown < full then full = grown end
+  end
+  resets[k] = now
+  store(L, k, full, upto)
+  return b + offset(L), full + offset(L)
+end
+
+-- The items of the batch --------------------------------------------------------------------------------------------------
+local function bucket()
+  local k, L = number(), limits[number()]
+  if held[k] == nil and not faults[k] then read(k) end
+  return k, L
+end
+local function tell_change(before, after)
+  tell(1)
+  tell(before)
+  tell(after)
+end
+
+local last = #argv
+while at < last do
+  local op = word()
+  if op == 'c' or op == 'p' then
+    local count = number()
+    local status = decide(count)
+    if op == 'c' then
+      settle_check(count, status)
+    elseif status == 1 then
+      for i = 1, count do balances[i] = balances[i] - of_cost[i] end
+    end
+    tell_check(count, status)
+  elseif op == 'o' then
+    -- Once: the record's key, its lifetime in milliseconds.
+    local record, milliseconds, count = number(), amount(), number()
+    local began = at
+    if faults[record] then
+      at = began + 4 * count
+      tell(9)
+      tell(faults[record])
+    elseif tell_again(record, count) then
+      at = began + 4 * count
+    else
+      local status = decide(count)
+      settle_check(count, status)
+      if status == 1 then written[record] = { verdict_line(count), milliseconds } end
+      tell_check(count, status)
+    end
+  elseif op == 'r' then
+    -- Reserve: the record's key, the timeout in milliseconds, what the caller wants to read when it settles.
+    local record, milliseconds, note, count = number(), amount(), word(), number()
+    local began = at
+    if faults[record] then
+      at = began + 4 * count
+      tell(9)
+      tell(faults[record])
+    elseif tell_again(record, count) then
+      at = began + 4 * count
+    else
+      local status = decide(count)
+      settle_check(count, status)
+      if status == 1 then
+        local paid = {}
+        for i = 1, count do
+          local k = of_key[i]
+          paid[i] = format('%.0f %.0f', held[k], stamps[k])
+        end
+        local value = verdict_line(count) .. '\n' .. table.concat(paid, ' ') .. '\n' .. note
+        written[record] = { value, milliseconds }
+      end
+      tell_check(count, status)
+    end
+  elseif op == 's' then
+    -- Settle: the record's key and what it must hold; of each bucket the key, limit, cost, true cost and deepest debt.
+    local record, expected, count = number(), word(), number()
+    local value = record_of(record)
+    local paid = value and value == expected and string.match(value, '^[^\n]*\n([-%d ]+)\n')
+    if not paid then
+      at = at + 5 * count
+      tell(faults[record] and 9 or 4)
+      if faults[record] then tell(faults[record]) end
+    else
+      local found, fault = {}, nil
+      for digits in string.gmatch(paid, '%-?%d+') do found[#found + 1] = tonumber(digits) end
+      local began = at
+      for i = 1, count do
+        local k = number()
+        at = began + 5 * i
+        if held[k] == nil and not faults[k] then read(k) end
+        fault = fault or faults[k]
+      end
+      at = began
+      if fault or #found ~= 2 * count then
+        at = began + 5 * count
+        tell(9)
+        tell(fault or UNKNOWN_STATE)
+      else
+        tell(1)
+        written[record] = false
+        for i = 1, count do
+          local k, L, cost, actual, debt = number(), limits[number()], amount(), amount(), amount()
+          if actual <= cost then
+            local before, after = give_back(L, k, cost - actual, cost, found[2 * i - 1], found[2 * i])
+            tell(before)
+            tell(after)
+          else
+            local before, after = take(L, k, actual - cost, debt)
+            tell(before)
+            tell(after)
+          end
+        end
+      end
+    end
+  elseif op == 'g' or op == 't' or op == 'x' then
+    local k, L = bucket()
+    local micros = op ~= 'x' and amount() or 0
+    local debt = op == 't' and amount() or 0
+    if faults[k] then
+      tell(9)
+      tell(faults[k])
+    elseif op == 'g' then
+      tell_change(give(L, k, micros))
+    elseif op == 't' then
+      tell_change(take(L, k, micros, debt))
+    else
+      tell_change(reset(L, k))
+    end
+  else
+    error('TOLLGATEARGUMENT word ' .. at .. ' is no operation')
+  end
+end
+
+-- Writing: each key once --------------------------------------------------------------------------------------------------
+for k, L in pairs(changed) do
+  local b, t, tag, forgiven = held[k], stamps[k], tags[k], resets[k]
+  local size = b < 0 and -b or b
+  size = size < 2147483648 and 4 or size < 549755813888 and 5 or size < 140737488355328 and 6 or 7
+  local milliseconds = lifetime(L, b, t)
+  if forgiven and now - forgiven > REMEMBERED then forgiven = nil end
+  local value
+  if tag or forgiven then
+    local low = fmod(t, 281474976710656)
+    local first = 128 + (tag and 64 or 0) + (forgiven and 32 or 0) + (t - low) / 281474976710656
+    value = pack_words('>BI6i' .. size, first, low, b)
+    if tag then value = value .. pack_words('>I2', tag) end
+    if forgiven then
+      value = value .. pack_words('>I7', forgiven)
+      local kept = floor((forgiven + REMEMBERED - now) / 1000) + 1
+      if kept > milliseconds then milliseconds = kept end
+    end
+  else
+    value = pack_words(FORMATS[7 + size], t, b)
+  end
+  call('SET', keys[k], value, 'PX', format('%.0f', milliseconds))
+end
+for k, record in pairs(written) do
+  if record then
+    call('SET', keys[k], record[1], 'PX', format('%.0f', record[2]))
+  else
+    call('DEL', keys[k])
+  end
+end
+return out
