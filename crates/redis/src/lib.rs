@@ -20,7 +20,7 @@
 //!
 //! # Reading order
 //! [`Script`], [`KeySpace`] and [`KeyName`], [`SharedLimit`]; [`LimitHistory`] and [`Declaration`] for limits that change; [`Batch`],
-//! [`Call`], [`Reply`], [`Told`], [`ServerError`].
+//! [`Call`], [`Reply`], [`Told`], [`ServerError`]. Then the part that has connections: [`StoreUrl`], [`Link`], [`LinkError`].
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -41,6 +41,8 @@ mod terms;
 mod told;
 mod words;
 
+mod link;
+
 pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
 pub use batch_error::BatchError;
 pub use call::Call;
@@ -56,3 +58,8 @@ pub use script::{SCRIPT_VERSION, Script};
 pub use server_error::ServerError;
 pub use shared_limit::SharedLimit;
 pub use told::{Changed, KeyFault, Told};
+
+pub use link::{
+    ADDRESSES_MAX, Address, DATABASE_MAX, DialError, Link, LinkCounts, LinkError, LinkOptions, LinkStatus,
+    Login, SLOTS, Secret, StoreUrl, StoreUrlError, TlsError, TlsWish, Topology, URL_BYTES_MAX, slot_of,
+};
