@@ -256,6 +256,7 @@ local function lifetime(L, b, t)
   else
     local num, den = slow and slow[1] or L.num, slow and slow[2] or L.den
     micros = (cap(L, L) - b) / num * den
+    if micros < 0 then micros = 0 end
     if b < 0 and L.k ~= 'q' then micros = micros * 16 end
   end
   if t > now then micros = micros + (t - now) end
@@ -499,7 +500,8 @@ local function reset(L, k)
     if grown < full then full = grown end
   end
   resets[k] = now
-  store(L, k, full, upto)
+  -- Where the limit comes with the call, full by any limit.
+  store(L, k, L.k == 'e' and 9000000000000000 or full, upto)
   return b + offset(L), full + offset(L)
 end
 
