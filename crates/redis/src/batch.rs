@@ -56,8 +56,30 @@ impl Batch {
 
     /// Asks all buckets, and charges all of them or none. Charges to the same key are added up, and must have the same limit.
     pub fn check(&mut self, charges: &[Charge]) -> Result<(), BatchError> {
+        refuse_places(charges)?;
+        self.enter(charges)
+    }
+
+    /// [`Batch::check`], where charges may take places: whoever asks gives them back by [`Batch::leave`].
+    pub fn enter(&mut self, charges: &[Charge]) -> Result<(), BatchError> {
         let wanted = self.wanted(charges, 1)?;
         self.push(Item::Check { wanted }, 0);
+        Ok(())
+    }
+
+    /// Gives back the places that `cost` took in `generation` at a time of the server: see [`crate::BucketTold::generation`] and
+    /// [`Checked::now_micros`]. Nothing changes if they have timed out or were reset.
+    pub fn leave(
+        &mut self,
+        key: KeyName,
+        limit: &SharedLimit,
+        cost: Cost,
+        generation: u64,
+        made_micros: u64,
+    ) -> Result<(), BatchError> {
+        let (key, limit) = self.bucket(key, limit)?;
+        let cost = cost.as_micros().min(BURST_MICROS_MAX);
+        self.push(Item::Leave { key, limit, cost, generation, made_micros }, 0);
         Ok(())
     }
 
@@ -79,6 +101,7 @@ impl Batch {
         if lifetime == Span::ZERO {
             return Err(CheckError::ZeroLifetime.into());
         }
+        refuse_places(charges)?;
         let wanted = self.wanted(charges, 1)?;
         let lifetime_ms = lifetime.as_nanos().div_ceil(1_000_000);
         let record = self.key(record, StateKind::Value);
@@ -224,7 +247,7 @@ impl Batch {
         let mut buckets = Vec::with_capacity(wanted.len());
         for wanted in wanted {
             let (balance, wait) = (numbers.next()?, numbers.next()?);
-            let three = Numbers { balance, wait, ahead: numbers.next_amount()? };
+            let three = Numbers { balance, wait, third: numbers.next_amount()? };
             let limit = self.limits.get(wanted.limit).ok_or_else(|| ReplyError::new("a limit is lost"))?;
             buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, three));
         }
@@ -315,6 +338,14 @@ impl Batch {
             self.limits.push(limit.clone());
             self.limits.len() - 1
         })
+    }
+}
+
+/// Refuses places that nobody would give back.
+fn refuse_places(charges: &[Charge]) -> Result<(), CheckError> {
+    match charges.iter().position(|charge| charge.limit.takes_places()) {
+        Some(charge) => Err(CheckError::NeedsGuard { charge }),
+        None => Ok(()),
     }
 }
 

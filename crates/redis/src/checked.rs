@@ -43,6 +43,8 @@ pub struct BucketTold {
     pub wait: Option<Span>,
     /// How long whoever was admitted must wait before it leaves a leaky bucket.
     pub delay: Span,
+    /// In which generation places were taken, to be said when they are given back; `None` where there are no places.
+    pub generation: Option<u64>,
     /// How long until it is full, if nobody spends; `None` where only a peek of a full bucket's cost tells.
     pub time_to_full: Option<Span>,
 }
@@ -53,8 +55,8 @@ pub(crate) struct Numbers {
     pub(crate) balance: i64,
     /// Microseconds; negative is never.
     pub(crate) wait: i64,
-    /// Microseconds.
-    pub(crate) ahead: u64,
+    /// Microseconds until the bucket's stamp; of places, their generation.
+    pub(crate) third: u64,
 }
 
 impl BucketTold {
@@ -65,10 +67,12 @@ impl BucketTold {
         now: u64,
         numbers: Numbers,
     ) -> BucketTold {
-        let Numbers { balance, wait, ahead } = numbers;
+        let Numbers { balance, wait, third } = numbers;
+        let (ahead, generation) = if limit.takes_places() { (0, Some(third)) } else { (third, None) };
         let least = limit.least();
         let has_least = balance >= 0 && balance.unsigned_abs() >= least;
-        let free = balance.saturating_sub_unsigned(wanted.keep).max(0).unsigned_abs();
+        let keep = wanted.keep.div_ceil(limit.step()).saturating_mul(limit.step());
+        let free = balance.saturating_sub_unsigned(keep).max(0).unsigned_abs();
         let before = balance.saturating_add_unsigned(wanted.cost);
         let is_admitted = outcome == Outcome::Admitted;
         BucketTold {
@@ -77,6 +81,7 @@ impl BucketTold {
             remaining: Tokens::from_micros(if has_least { free } else { 0 }),
             wait: u64::try_from(wait).ok().map(Span::from_micros),
             delay: if is_admitted { limit.delay(before, now, ahead) } else { Span::ZERO },
+            generation,
             time_to_full: limit.time_to_full(balance, now, ahead),
         }
     }

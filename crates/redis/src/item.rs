@@ -87,6 +87,7 @@ pub(crate) enum Item {
     Give { key: KeyRef, limit: usize, amount: u64 },
     Take { key: KeyRef, limit: usize, amount: u64, debt_max: u64 },
     Reset { key: KeyRef, limit: usize },
+    Leave { key: KeyRef, limit: usize, cost: u64, generation: u64, made_micros: u64 },
 }
 
 impl Item {

@@ -17,8 +17,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use sha2::{Digest, Sha256};
 use tollgate::{CheckError, KEY_BYTES_MAX, Key, KeyKind, ReservationId};
 
-use crate::RuleIdentity;
 use crate::rule_identity::base64_url;
+use crate::{Charge, RuleIdentity};
 
 /// Longest key that stands in a name as it is; a longer one is known by its digest.
 const PLAIN_BYTES_MAX: usize = 64;
@@ -96,23 +96,21 @@ impl KeySpace {
         KeyName(format!("{}${id}", self.begin).into_bytes())
     }
 
-    /// An idempotency key, bound to all that it is used for: another check with the same key is another.
-    pub fn once<'n>(
-        &self,
-        idempotency_key: impl Key,
-        asked: impl IntoIterator<Item = (&'n KeyName, u64)>,
-    ) -> Result<KeyName, CheckError> {
+    /// An idempotency key, bound to all that it is used for: with other buckets, costs or limits that come with the call it is
+    /// another.
+    pub fn once(&self, idempotency_key: impl Key, charges: &[Charge]) -> Result<KeyName, CheckError> {
         let mut hash = idempotency_key.with_bytes(|kind, bytes| match bytes.len() {
-            0 => Err(CheckError::EmptyIdempotencyKey),
+            0 if kind != KeyKind::Everyone => Err(CheckError::EmptyIdempotencyKey),
             bytes if bytes > KEY_BYTES_MAX => Err(CheckError::KeyTooLong { bytes }),
             _ => Ok(with_lengths(Sha256::new(), [&[kind as u8][..], bytes])),
         })?;
-        for (name, cost) in asked {
-            hash = with_lengths(hash, [name.as_bytes(), &cost.to_be_bytes()]);
+        for Charge { key, limit, cost, keep } in charges {
+            let (cost, keep) = (cost.as_micros().to_be_bytes(), keep.as_micros().to_be_bytes());
+            let terms = if limit.is_explicit() { limit.words().join(" ") } else { String::new() };
+            hash = with_lengths(hash, [key.as_bytes(), &cost, &keep, terms.as_bytes()]);
         }
-        Ok(KeyName(
-            format!("{}?{}", self.begin, base64_url(&hash.finalize(), DIGEST_CHARACTERS)).into_bytes(),
-        ))
+        let digest = base64_url(&hash.finalize(), DIGEST_CHARACTERS);
+        Ok(KeyName(format!("{}?{digest}", self.begin).into_bytes()))
     }
 
     fn named(&self, rule: &str, key: &impl Key) -> Result<KeyName, CheckError> {

@@ -13,6 +13,8 @@ use crate::terms::{MICROS_MAX, Terms, accept_amount};
 /// Days of the longest month, for how long a window of the calendar may last.
 const MONTH_DAYS_MAX: u64 = 31;
 const DAY_MICROS: u64 = 86_400_000_000;
+/// Micro-tokens of a place at work.
+const PLACE_MICROS: u64 = 1_000_000;
 
 /// A limit that the server can keep, of a rule or come with the call. Cheap to clone; a batch names each once.
 #[derive(Debug, Clone)]
@@ -118,6 +120,18 @@ impl SharedLimit {
         }
     }
 
+    /// Micro-tokens of one step that its algorithm counts in; costs, and what must be kept, are rounded up to it.
+    pub(crate) fn step(&self) -> u64 {
+        match &self.0.kind {
+            Kind::Rule(ruler) => match ruler.algorithm() {
+                Algorithm::SlidingCounter(_) => step_of(ruler),
+                Algorithm::Concurrency(_) => PLACE_MICROS,
+                _ => 1,
+            },
+            Kind::Explicit(_) => 1,
+        }
+    }
+
     /// How much of a leaky bucket must be free before anyone is let in, in micro-tokens.
     pub(crate) fn least(&self) -> u64 {
         match &self.0.kind {
@@ -171,6 +185,12 @@ impl Hash for SharedLimit {
     }
 }
 
+/// Micro-tokens of one step of a sliding counter: a power of ten, which its words say.
+fn step_of(ruler: &Ruler) -> u64 {
+    let digits = u32::try_from(ruler.words()[13] & 0xff).unwrap_or(0);
+    10_u64.pow(digits.min(18))
+}
+
 fn accept_limit(limit: &Limit) -> Result<Terms, LimitRefused> {
     let [num, den, _] = limit.terms();
     let terms = Terms::new(num, den)?;
@@ -214,7 +234,7 @@ fn plain_words(history: &LimitHistory, head: &Segment) -> Result<Option<Vec<Stri
 /// The limit in full, with those before it.
 fn json(history: &LimitHistory, head: &Segment) -> Result<String, LimitRefused> {
     let words = head.ruler.words();
-    let [a, b, c, d] = [words[11], words[12], words[13], words[14]];
+    let [a, b, d] = [words[11], words[12], words[14]];
     let mut text = String::from("{");
     match head.ruler.algorithm() {
         Algorithm::TokenBucket(_) => text.push_str("\"k\":\"t\","),
@@ -223,7 +243,7 @@ fn json(history: &LimitHistory, head: &Segment) -> Result<String, LimitRefused> 
         }
         Algorithm::FixedWindow(_) => text.push_str("\"k\":\"w\","),
         Algorithm::SlidingCounter(counter) => {
-            let step = 10_u64.pow(u32::try_from(c & 0xff).unwrap_or(0).min(18));
+            let step = step_of(&head.ruler);
             let (full, early) = (head.ruler.full().as_micros(), d / 1_000);
             let window = accept_window(counter.window())?;
             return Ok(format!(
@@ -232,11 +252,13 @@ fn json(history: &LimitHistory, head: &Segment) -> Result<String, LimitRefused> 
         }
         Algorithm::SlidingLog(log) => {
             let window = accept_window(log.window())?;
-            return Ok(format!("{{\"k\":\"l\",\"burst\":{a},\"span\":{window}}}"));
+            return Ok(format!("{{\"k\":\"l\",\"burst\":{a},\"step\":1,\"span\":{window}}}"));
         }
         Algorithm::Concurrency(_) => {
             let (full, generation, early) = (head.ruler.full().as_micros(), b / 1_000, d / 1_000);
-            return Ok(format!("{{\"k\":\"p\",\"burst\":{full},\"span\":{generation},\"early\":{early}}}"));
+            return Ok(format!(
+                "{{\"k\":\"p\",\"burst\":{full},\"step\":{PLACE_MICROS},\"span\":{generation},\"early\":{early}}}"
+            ));
         }
         _ => return Err(LimitRefused::Unknown),
     }
@@ -310,7 +332,8 @@ fn push_past(text: &mut String, history: &LimitHistory) -> Result<(), LimitRefus
     if !gone.is_empty() {
         let _ = write!(text, ",\"gone\":[{}]", gone.join(","));
     }
-    if let Some(forgotten) = history.forgotten {
+    let has_rate = !matches!(history.algorithm(), Some(Algorithm::FixedWindow(_)));
+    if let Some(forgotten) = history.forgotten.filter(|_| has_rate) {
         let lowest = Terms::new(forgotten.lowest[0], forgotten.lowest[1])?;
         let _ = write!(text, ",\"low\":[{},{},{}]", lowest.num, lowest.den, forgotten.burst);
     }

@@ -94,6 +94,13 @@ impl Words {
                 self.number(*amount);
                 self.number(*debt_max);
             }
+            Item::Leave { key, limit, cost, generation, made_micros } => {
+                self.text(b"l");
+                self.bucket(*key, *limit);
+                for number in [*cost, *generation, *made_micros] {
+                    self.number(number);
+                }
+            }
             Item::Reset { key, limit } => {
                 self.text(b"x");
                 self.bucket(*key, *limit);

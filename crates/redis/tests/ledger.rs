@@ -13,4 +13,6 @@ mod declaring;
 mod faults;
 #[path = "ledger/keeping.rs"]
 mod keeping;
+#[path = "ledger/operations.rs"]
+mod operations;
 mod support;

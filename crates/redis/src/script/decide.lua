@@ -256,6 +256,7 @@ local function lifetime(L, b, t)
   else
     local num, den = slow and slow[1] or L.num, slow and slow[2] or L.den
     micros = (cap(L, L) - b) / num * den
+    if micros < 0 then micros = 0 end
     if b < 0 and L.k ~= 'q' then micros = micros * 16 end
   end
   if t > now then micros = micros + (t - now) end
@@ -266,6 +267,10 @@ end
 local others
 --OTHERS--
 
+local function read_bucket(L, k)
+  if L.other then L.other.read(L, k) else read(k) end
+end
+
 -- Checks ------------------------------------------------------------------------------------------------------------------
 local out, told = { now }, 1
 local function tell(a)
@@ -274,7 +279,7 @@ local function tell(a)
 end
 
 local of_key, of_limit, of_cost, of_level, of_upto, of_moved = {}, {}, {}, {}, {}, {}
-local balances, waits = {}, {}
+local balances, waits, thirds = {}, {}, {}
 
 -- Decides over `count` buckets; 0 denied, 1 admitted, 2 never; or a negative fault.
 local function decide(count)
@@ -282,27 +287,36 @@ local function decide(count)
   for i = 1, count do
     local k, L, cost, keep = number(), limits[number()], amount(), amount()
     of_key[i], of_limit[i], of_cost[i] = k, L, cost
-    if held[k] == nil and not faults[k] then read(k) end
+    local other = L.other
+    if held[k] == nil and not faults[k] then read_bucket(L, k) end
     if faults[k] then
       fault = fault or faults[k]
     else
       for j = 1, i - 1 do
         if keys[of_key[j]] == keys[k] then fault = fault or TWICE end
       end
-      local need, wait = cost + keep, 0
-      local b, upto, moved = level(L, k)
-      local balance = L.k == 'q' and b + L.burst or b
+      local need, wait, b, upto, moved, balance = cost + keep, 0, 0, now, false, 0
+      if other then
+        -- Counted in steps, rounded up.
+        local step = L.step
+        cost = cost + fmod(step - fmod(cost, step), step)
+        need = cost + keep + fmod(step - fmod(keep, step), step)
+        of_cost[i], balance = cost, other.balance(L, k)
+      else
+        b, upto, moved = level(L, k)
+        balance = L.k == 'q' and b + L.burst or b
+      end
       if need > L.burst then
         status, wait = 2, -1
       else
         if L.least and L.least > need then need = L.least end
         if balance < need then
           if status == 1 then status = 0 end
-          wait = wait_for(L, need - balance, upto)
+          wait = other and other.wait(L, k, need) or wait_for(L, need - balance, upto)
         end
       end
       of_level[i], of_upto[i], of_moved[i] = b, upto, moved
-      balances[i], waits[i] = balance, wait
+      balances[i], waits[i], thirds[i] = balance, wait, other and other.third(L, k) or upto - now
     end
   end
   if fault then return -fault end
@@ -312,8 +326,11 @@ end
 -- Charges what was decided, if it was admitted.
 local function settle_check(count, status)
   for i = 1, count do
-    local k = of_key[i]
-    if status == 1 then
+    local k, other = of_key[i], of_limit[i].other
+    if status == 1 and other then
+      other.charge(of_limit[i], k, of_cost[i])
+      balances[i] = balances[i] - of_cost[i]
+    elseif status == 1 then
       held[k], stamps[k], changed[k] = of_level[i] - of_cost[i], of_upto[i], of_limit[i]
       balances[i] = balances[i] - of_cost[i]
     elseif status == 0 and of_moved[i] then
@@ -332,7 +349,7 @@ local function tell_check(count, status)
   for i = 1, count do
     tell(balances[i])
     tell(waits[i])
-    tell(of_upto[i] - now)
+    tell(thirds[i])
   end
 end
 
@@ -364,7 +381,7 @@ end
 local function verdict_line(count)
   local words = { format('1 %.0f', now) }
   for i = 1, count do
-    words[#words + 1] = format('%.0f %.0f %.0f', balances[i], waits[i], of_upto[i] - now)
+    words[#words + 1] = format('%.0f %.0f %.0f', balances[i], waits[i], thirds[i])
   end
   return table.concat(words, ' ')
 end
@@ -376,8 +393,16 @@ local function store(L, k, b, t)
   held[k], stamps[k], changed[k] = b, t, L
 end
 
+-- What an operation makes of a bucket of another algorithm.
+local function change_other(L, k, operation, ...)
+  local before = L.other.balance(L, k)
+  L.other[operation](L, k, ...)
+  return before, L.other.balance(L, k)
+end
+
 -- Gives up to `micros`, until the bucket is full. A queue takes nothing back: others have been told when to leave.
 local function give(L, k, micros)
+  if L.other then return change_other(L, k, 'give', micros) end
   local b, upto = level(L, k)
   local after, most = b + micros, cap(L, L)
   if after > most then after = most end
@@ -387,6 +412,11 @@ end
 
 -- Takes up to `micros`, into debt if need be, but no deeper than `debt`.
 local function take(L, k, micros, debt)
+  if L.other then
+    local most = L.other.balance(L, k) + debt
+    if most < 0 then most = 0 end
+    return change_other(L, k, 'take', micros < most and micros or most)
+  end
   local b, upto = level(L, k)
   local most = b + offset(L) + debt
   if most < 0 then most = 0 end
@@ -404,6 +434,10 @@ end
 
 -- Gives back up to `micros` of a charge of `cost` that left the bucket at `paid` at `made`: no more than if it had never been made.
 local function give_back(L, k, micros, cost, paid, made)
+  if L.other then
+    if resets[k] and made <= resets[k] then return change_other(L, k, 'balance') end
+    return change_other(L, k, 'give_back', micros, cost, paid)
+  end
   local b, upto = level(L, k)
   local before = b + offset(L)
   if not held[k] or (resets[k] and made <= resets[k]) then return before, before end
@@ -454,6 +488,11 @@ end
 
 -- Fills a bucket. What was charged before is not given back after it, so the moment is remembered.
 local function reset(L, k)
+  if L.other then
+    local before, after = change_other(L, k, 'reset')
+    resets[k] = now
+    return before, after
+  end
   local b, upto = level(L, k)
   local full = cap(L, L)
   if L.head and L.k ~= 'q' then
@@ -461,14 +500,15 @@ local function reset(L, k)
     if grown < full then full = grown end
   end
   resets[k] = now
-  store(L, k, full, upto)
+  -- Where the limit comes with the call, full by any limit.
+  store(L, k, L.k == 'e' and 9000000000000000 or full, upto)
   return b + offset(L), full + offset(L)
 end
 
 -- The items of the batch --------------------------------------------------------------------------------------------------
 local function bucket()
   local k, L = number(), limits[number()]
-  if held[k] == nil and not faults[k] then read(k) end
+  if held[k] == nil and not faults[k] then read_bucket(L, k) end
   return k, L
 end
 local function tell_change(before, after)
@@ -522,7 +562,12 @@ while at < last do
         local paid = {}
         for i = 1, count do
           local k = of_key[i]
-          paid[i] = format('%.0f %.0f', held[k], stamps[k])
+          local other = of_limit[i].other
+          if other then
+            paid[i] = format('%.0f %.0f', other.paid(of_limit[i], k), now)
+          else
+            paid[i] = format('%.0f %.0f', held[k], stamps[k])
+          end
         end
         local value = verdict_line(count) .. '\n' .. table.concat(paid, ' ') .. '\n' .. note
         written[record] = { value, milliseconds }
@@ -543,9 +588,8 @@ while at < last do
       for digits in string.gmatch(paid, '%-?%d+') do found[#found + 1] = tonumber(digits) end
       local began = at
       for i = 1, count do
-        local k = number()
+        local k = bucket()
         at = began + 5 * i
-        if held[k] == nil and not faults[k] then read(k) end
         fault = fault or faults[k]
       end
       at = began
@@ -558,8 +602,8 @@ while at < last do
         written[record] = false
         for i = 1, count do
           local k, L, cost, actual, debt = number(), limits[number()], amount(), amount(), amount()
-          if actual <= cost then
-            local before, after = give_back(L, k, cost - actual, cost, found[2 * i - 1], found[2 * i])
+          if actual <= cost or L.k == 'p' then
+            local before, after = give_back(L, k, actual < cost and cost - actual or 0, cost, found[2 * i - 1], found[2 * i])
             tell(before)
             tell(after)
           else
@@ -569,6 +613,16 @@ while at < last do
           end
         end
       end
+    end
+  elseif op == 'l' then
+    -- Leave: places that were taken in a generation at a time.
+    local k, L = bucket()
+    local cost, generation, made = amount(), amount(), amount()
+    if faults[k] then
+      tell(9)
+      tell(faults[k])
+    else
+      tell_change(give_back(L, k, 0, cost, generation, made))
     end
   elseif op == 'g' or op == 't' or op == 'x' then
     local k, L = bucket()
@@ -590,7 +644,7 @@ while at < last do
 end
 
 -- Writing: each key once --------------------------------------------------------------------------------------------------
-for k, L in pairs(changed) do
+local function write_bucket(L, k)
   local b, t, tag, forgiven = held[k], stamps[k], tags[k], resets[k]
   local size = b < 0 and -b or b
   size = size < 2147483648 and 4 or size < 549755813888 and 5 or size < 140737488355328 and 6 or 7
@@ -611,6 +665,9 @@ for k, L in pairs(changed) do
     value = pack_words(FORMATS[7 + size], t, b)
   end
   call('SET', keys[k], value, 'PX', format('%.0f', milliseconds))
+end
+for k, L in pairs(changed) do
+  if L.other then L.other.write(L, k) else write_bucket(L, k) end
 end
 for k, record in pairs(written) do
   if record then
