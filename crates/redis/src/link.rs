@@ -6,6 +6,7 @@
 
 mod back_off;
 mod cluster;
+mod coalescer;
 mod counters;
 mod dial;
 mod dial_error;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub use coalescer::{AskError, Coalescer, CoalescerCounts, CoalescerOptions, Pending};
 pub use counters::LinkCounts;
 pub use dial_error::DialError;
 pub use link_error::LinkError;
@@ -103,7 +105,7 @@ impl Link {
     pub async fn call(&self, call: Call, within: Duration) -> Result<Reply, LinkError> {
         let permit = self.permit()?;
         let link = self.clone();
-        let task = tokio::spawn(async move { link.call_patiently(&call, permit).await });
+        let task = tokio::spawn(async move { link.call_patiently(&call, true, permit).await });
         match tokio::time::timeout(within, task).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(LinkError::Closed),
@@ -119,15 +121,17 @@ impl Link {
         })
     }
 
-    /// Calls a script, however long it takes: until the answer comes, or the connection is found to be dead.
+    /// Calls a script, however long it takes: until the answer comes, or the connection is found to be dead. Where the keys are on two nodes,
+    /// since their slot is moving, it is tried again a few times, or not.
     pub(crate) async fn call_patiently(
         &self,
         call: &Call,
+        tries_again: bool,
         permit: OwnedSemaphorePermit,
     ) -> Result<Reply, LinkError> {
         let answer = match &self.0.route {
             Route::One(wire) => wire.call(call, false).await,
-            Route::Cluster(cluster) => cluster.call(call).await,
+            Route::Cluster(cluster) => cluster.call(call, tries_again).await,
         };
         drop(permit);
         answer

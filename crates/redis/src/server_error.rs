@@ -74,6 +74,11 @@ impl ServerError {
         }
     }
 
+    /// In Cluster: the keys of one slot are on two nodes for the moment. Nothing was done.
+    pub(crate) fn is_try_again(&self) -> bool {
+        matches!(self, ServerError::Elsewhere(said) if said.starts_with("TRYAGAIN"))
+    }
+
     /// The reply, unless it is an error.
     pub(crate) fn unless(reply: &Reply) -> Result<&Reply, ServerError> {
         match reply {

@@ -8,6 +8,8 @@ mod fleet;
 mod asking;
 #[path = "link/cluster.rs"]
 mod cluster;
+#[path = "link/coalescing.rs"]
+mod coalescing;
 #[path = "link/faults.rs"]
 mod faults;
 #[path = "link/locked.rs"]

@@ -82,9 +82,9 @@ impl Cluster {
         Cluster { refresher: tokio::spawn(Arc::clone(&shared).keep_refreshing()), shared }
     }
 
-    /// Calls a script where its keys are.
-    pub(crate) async fn call(&self, call: &Call) -> Result<Reply, LinkError> {
-        let slot = slot_of_all(&call.keys)?;
+    /// Calls a script where its keys are. While they are on two nodes it is tried again, if it `tries_again`.
+    pub(crate) async fn call(&self, call: &Call, tries_again: bool) -> Result<Reply, LinkError> {
+        let slot = slot_of_all(call.keys.iter().map(Vec::as_slice))?;
         let mut node = self.shared.owner(slot).await?;
         let mut is_asking = false;
         let mut last = LinkError::Uncovered { slot };
@@ -102,7 +102,9 @@ impl Cluster {
                             self.shared.refresh.notify_one();
                         }
                         node = self.shared.node(&address)?;
-                    } else if said.starts_with("TRYAGAIN") {
+                    } else if tries_again && said.starts_with("TRYAGAIN") {
+                        is_asking = false;
+                        node = self.shared.owner(slot).await?;
                         tokio::time::sleep(TRY_AGAIN_PAUSE).await;
                     } else {
                         self.shared.refresh.notify_one();
@@ -270,8 +272,8 @@ async fn ask_one(node: &Node, timeout: Duration) -> Result<SlotMap, DialError> {
 }
 
 /// The one slot of all keys.
-pub(crate) fn slot_of_all<K: AsRef<[u8]>>(keys: &[K]) -> Result<u16, LinkError> {
-    let mut slots = keys.iter().map(|key| slot_of(key.as_ref()));
+pub(crate) fn slot_of_all<'k>(keys: impl IntoIterator<Item = &'k [u8]>) -> Result<u16, LinkError> {
+    let mut slots = keys.into_iter().map(slot_of);
     let first = slots.next().unwrap_or(0);
     if slots.all(|slot| slot == first) { Ok(first) } else { Err(LinkError::CrossSlot) }
 }
