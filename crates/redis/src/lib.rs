@@ -20,7 +20,7 @@
 //!
 //! # Reading order
 //! [`Script`], [`KeySpace`] and [`KeyName`], [`SharedLimit`]; [`LimitHistory`] and [`Declaration`] for limits that change; [`Batch`],
-//! [`Call`], [`Reply`], [`Told`], [`ServerError`]. Then the part that has connections: [`StoreUrl`], [`Link`], [`LinkError`], [`Coalescer`].
+//! [`Call`], [`Reply`], [`Told`], [`ServerError`]. Then the part that has connections: [`StoreUrl`], [`Link`], [`LinkError`], [`Coalescer`], [`Survey`].
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -63,6 +63,7 @@ pub use told::{Changed, KeyFault, Told};
 
 pub use link::{
     ADDRESSES_MAX, Address, AskError, Coalescer, CoalescerCounts, CoalescerOptions, DATABASE_MAX, DialError,
-    Link, LinkCounts, LinkError, LinkOptions, LinkStatus, Login, Pending, SLOTS, Secret, StoreUrl,
-    StoreUrlError, TlsError, TlsWish, Topology, URL_BYTES_MAX, slot_of,
+    Finding, Link, LinkCounts, LinkError, LinkOptions, LinkStatus, Login, Pending, Role, SLOTS, Secret,
+    ServerKind, ServerSeen, Severity, StoreUrl, StoreUrlError, Survey, TlsError, TlsWish, Topology,
+    URL_BYTES_MAX, slot_of,
 };

@@ -17,6 +17,7 @@ mod sentinels;
 mod slot;
 mod slot_map;
 mod store_url;
+mod survey;
 mod target;
 mod tls;
 mod wire;
@@ -37,12 +38,14 @@ pub use store_url::{
     ADDRESSES_MAX, Address, DATABASE_MAX, Login, Secret, StoreUrl, StoreUrlError, TlsWish, Topology,
     URL_BYTES_MAX,
 };
+pub use survey::{Finding, Role, ServerKind, ServerSeen, Severity, Survey};
 pub use tls::TlsError;
 
 use crate::{Call, Reply};
 use cluster::{Cluster, MapState};
 use counters::Counters;
 use dial::Dialer;
+use line::Line;
 use sentinels::Sentinels;
 use target::Target;
 use wire::{State, Wire};
@@ -135,6 +138,14 @@ impl Link {
         };
         drop(permit);
         answer
+    }
+
+    /// The connections to every server that stores; waits for those that are about to be made.
+    async fn lines(&self) -> Result<Vec<Line>, LinkError> {
+        match &self.0.route {
+            Route::One(wire) => Ok(vec![wire.line().await?]),
+            Route::Cluster(cluster) => cluster.masters().await,
+        }
     }
 
     /// Where it leads. Shows no password.

@@ -18,3 +18,5 @@ mod locked;
 mod one_server;
 #[path = "link/sentinel.rs"]
 mod sentinel;
+#[path = "link/surveying.rs"]
+mod surveying;

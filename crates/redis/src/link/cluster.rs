@@ -123,6 +123,15 @@ impl Cluster {
         Err(last)
     }
 
+    /// The connections to all masters; waits for those that are about to be made.
+    pub(crate) async fn masters(&self) -> Result<Vec<Line>, LinkError> {
+        let mut lines = Vec::new();
+        for address in self.shared.known().await?.masters() {
+            lines.push(self.shared.node(address)?.wire.line().await?);
+        }
+        Ok(lines)
+    }
+
     /// What is known of the slots, and how it changes.
     pub(crate) fn maps(&self) -> watch::Receiver<MapState> {
         self.shared.map.subscribe()
@@ -141,24 +150,23 @@ impl Drop for Cluster {
 }
 
 impl Shared {
-    async fn owner(&self, slot: u16) -> Result<Arc<Node>, LinkError> {
+    /// The map; waits for the first.
+    async fn known(&self) -> Result<Arc<SlotMap>, LinkError> {
         let mut maps = self.map.subscribe();
-        let state = maps
-            .wait_for(|state| !matches!(state, MapState::Asking))
-            .await
-            .map_err(|_| LinkError::Closed)?
-            .clone();
-        match state {
-            MapState::Known(map) => {
-                if let Some(address) = map.owner(slot) {
-                    return self.node(address);
-                }
-                self.refresh.notify_one();
-                Err(LinkError::Uncovered { slot })
-            }
-            MapState::Unknown(cause) => Err(LinkError::NotConnected(cause)),
+        let is_told = |state: &MapState| !matches!(state, MapState::Asking);
+        match &*maps.wait_for(is_told).await.map_err(|_| LinkError::Closed)? {
+            MapState::Known(map) => Ok(Arc::clone(map)),
+            MapState::Unknown(cause) => Err(LinkError::NotConnected(Arc::clone(cause))),
             MapState::Asking => Err(LinkError::Closed),
         }
+    }
+
+    async fn owner(&self, slot: u16) -> Result<Arc<Node>, LinkError> {
+        if let Some(address) = self.known().await?.owner(slot) {
+            return self.node(address);
+        }
+        self.refresh.notify_one();
+        Err(LinkError::Uncovered { slot })
     }
 
     /// The node at an address; begins to connect if it is new.
