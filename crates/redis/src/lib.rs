@@ -63,7 +63,7 @@ pub use told::{Changed, KeyFault, Told};
 
 pub use link::{
     ADDRESSES_MAX, Address, AskError, Coalescer, CoalescerCounts, CoalescerOptions, DATABASE_MAX, DialError,
-    Finding, Link, LinkCounts, LinkError, LinkOptions, LinkStatus, Login, Pending, Role, SLOTS, Secret,
-    ServerKind, ServerSeen, Severity, StoreUrl, StoreUrlError, Survey, TlsError, TlsWish, Topology,
+    Finding, Link, LinkCounts, LinkError, LinkOptions, LinkStatus, LinkWatch, Login, Pending, Role, SLOTS,
+    Secret, ServerKind, ServerSeen, Severity, StoreUrl, StoreUrlError, Survey, TlsError, TlsWish, Topology,
     URL_BYTES_MAX, slot_of,
 };

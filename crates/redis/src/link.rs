@@ -13,6 +13,7 @@ mod dial_error;
 mod line;
 mod link_error;
 mod link_options;
+mod link_watch;
 mod sentinels;
 mod slot;
 mod slot_map;
@@ -33,6 +34,7 @@ pub use counters::LinkCounts;
 pub use dial_error::DialError;
 pub use link_error::LinkError;
 pub use link_options::LinkOptions;
+pub use link_watch::LinkWatch;
 pub use slot::{SLOTS, slot_of};
 pub use store_url::{
     ADDRESSES_MAX, Address, DATABASE_MAX, Login, Secret, StoreUrl, StoreUrlError, TlsWish, Topology,
@@ -46,6 +48,7 @@ use cluster::{Cluster, MapState};
 use counters::Counters;
 use dial::Dialer;
 use line::Line;
+use link_watch::Source;
 use sentinels::Sentinels;
 use target::Target;
 use wire::{State, Wire};
@@ -166,16 +169,13 @@ impl Link {
         }
     }
 
-    /// Waits until the status may be another than when this was called. For logs and readiness: one line for each change.
-    pub async fn changed(&self) {
-        match &self.0.route {
-            Route::One(wire) => {
-                let _ = wire.states().changed().await;
-            }
-            Route::Cluster(cluster) => {
-                let _ = cluster.maps().changed().await;
-            }
-        }
+    /// Follows the status, without keeping the link open.
+    pub fn watch(&self) -> LinkWatch {
+        let source = match &self.0.route {
+            Route::One(wire) => Source::One(wire.states()),
+            Route::Cluster(cluster) => Source::Cluster(cluster.maps()),
+        };
+        LinkWatch { link: Arc::downgrade(&self.0), source, last: None }
     }
 
     /// What happened since it was opened.

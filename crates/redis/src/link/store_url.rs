@@ -1,15 +1,4 @@
-//! Where the store is: what stands behind `--store`.
-//!
-//! ```text
-//! redis://[[user]:password@]host[:port][/database]                     one server
-//! redis+sentinel://[[user]:password@]host[:port],…/service[/database]  the master that sentinels name
-//! redis+cluster://[[user]:password@]host[:port],…                      a cluster, found through any of its nodes
-//! unix:/path/to.sock[?db=&user=&password=]                             one server on this machine
-//! ```
-//! `rediss` in place of `redis` is TLS. After `?`, joined by `&`: `ca=FILE` trusts the certificates of a PEM file instead of the
-//! machine's; `cert=FILE&key=FILE` shows the server who we are; `insecure=true` believes any certificate;
-//! `sentinel_user=` and `sentinel_password=` are for the sentinels; `db=` is the database. Everything is percent-decoded.
-//! A password stands in no message, neither of `Debug` nor of an error.
+//! Where the store is: what stands behind `--store`. Knows nothing of connections.
 
 mod address;
 mod secret;
@@ -34,6 +23,26 @@ const SERVER_PORT: u16 = 6_379;
 const SENTINEL_PORT: u16 = 26_379;
 
 /// Where the store is, and how we are let in.
+///
+/// ```text
+/// redis://[[user]:password@]host[:port][/database]                     one server
+/// redis+sentinel://[[user]:password@]host[:port],…/service[/database]  the master that sentinels name
+/// redis+cluster://[[user]:password@]host[:port],…                      a cluster, found through any of its nodes
+/// unix:/path/to.sock                                                   one server on this machine
+/// ```
+/// `rediss` in place of `redis` is TLS, to the servers and to the sentinels. Ports are 6379, and 26379 of sentinels, unless said. User and
+/// password are for the servers, and are percent-decoded, as everything is. After `?`, joined by `&`:
+///
+/// | parameter | where | meaning |
+/// |---|---|---|
+/// | `ca=FILE` | TLS | trust the certificates of this PEM file, instead of those that the machine trusts |
+/// | `cert=FILE`, `key=FILE` | TLS | PEM files that show the server who we are |
+/// | `insecure=true` | TLS | believe any certificate; for trials alone |
+/// | `sentinel_user=`, `sentinel_password=` | Sentinel | who we are to the sentinels |
+/// | `db=` | but in Cluster | the database, if it does not stand in the path |
+/// | `user=`, `password=` | `unix:` | who we are |
+///
+/// No password is shown by `Display`, `Debug` or an error.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
     /// One server, sentinels or a cluster.

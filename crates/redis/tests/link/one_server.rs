@@ -141,3 +141,26 @@ async fn what_is_no_redis_server_is_said_to_be_none() {
     let refused = check(&link, "ann", PATIENCE).await.unwrap_err();
     assert!(refused.to_string().contains("is no Redis server"), "{refused}");
 }
+
+#[tokio::test]
+async fn each_change_of_status_is_told_once() {
+    let mut server = RedisServer::start("").await;
+    let link = open(&server.url());
+    left(&link, "ann").await;
+    let mut watch = link.watch();
+    assert!(matches!(watch.next().await, Some(LinkStatus::Connected(_))));
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    server.kill();
+    let mut told = vec![watch.next().await.unwrap()];
+    if told == [LinkStatus::Connecting] {
+        told.push(watch.next().await.unwrap());
+    }
+    assert!(matches!(told.last(), Some(LinkStatus::Down(_))), "{told:?}");
+    // A second of attempts that fail alike is no news.
+    assert!(tokio::time::timeout(Duration::from_secs(1), watch.next()).await.is_err());
+    server.restart().await;
+    let back = tokio::time::timeout(RECOVERY_MAX, watch.next()).await;
+    assert!(matches!(back, Ok(Some(LinkStatus::Connected(_)))), "{back:?}");
+    drop(link);
+    assert_eq!(watch.next().await, None, "the watch does not keep the link open");
+}
