@@ -132,7 +132,7 @@ impl Coalescer {
             return Err(LinkError::Overloaded { calls_max: self.0.options.waiting_max }.into());
         }
         let lane = lanes.by_slot.entry(slot).or_default();
-        let added = lane.add(&add, self.0.options.batch_max);
+        let added = lane.add(&add, &self.0.options);
         let has_departed = added.is_ok() && lane.depart(self.0.options.flights_max);
         if let Err(error) = added {
             lanes.forget_if_idle(slot);
@@ -165,7 +165,9 @@ impl Coalescer {
 impl Inner {
     /// Sends what has gathered, until nothing has.
     async fn fly(self: Arc<Self>, slot: u16) {
-        while let Some(load) = self.next_load(slot) {
+        let mut answered = 0;
+        while let Some(load) = self.next_load(slot, answered) {
+            answered = load.waiters.len();
             if load.is_abandoned() {
                 self.unsent.fetch_add(load.waiters.len() as u64, Ordering::Relaxed);
                 continue;
@@ -209,9 +211,9 @@ impl Inner {
         sent.join_all().await;
     }
 
-    fn next_load(&self, slot: u16) -> Option<Load> {
+    fn next_load(&self, slot: u16, answered: usize) -> Option<Load> {
         let mut lanes = self.lock();
-        let load = lanes.by_slot.get_mut(&slot).and_then(Lane::land);
+        let load = lanes.by_slot.get_mut(&slot).and_then(|lane| lane.land(answered));
         match &load {
             Some(load) => lanes.waiting = lanes.waiting.saturating_sub(load.waiters.len()),
             None => lanes.forget_if_idle(slot),

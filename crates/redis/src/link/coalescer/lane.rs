@@ -4,7 +4,13 @@ use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
+use super::CoalescerOptions;
 use crate::{Batch, BatchError, LinkError, Told};
+
+/// Calls after which the crowd is counted anew.
+const ROUND: u32 = 16;
+/// A batch of so few is not divided among the calls that may be under way.
+const SHARE_MIN: usize = 8;
 
 /// Adds an operation to another batch.
 pub(super) type Again = Box<dyn Fn(&mut Batch) -> Result<(), BatchError> + Send>;
@@ -25,25 +31,39 @@ pub(super) struct Load {
     pub(super) is_apart: bool,
 }
 
+/// The most that were outstanding lately: within the last one or two rounds of [`ROUND`] calls.
+#[derive(Default)]
+struct Crowd {
+    before: usize,
+    now: usize,
+    calls: u32,
+}
+
 /// What waits for one slot, and how many calls are under way.
 #[derive(Default)]
 pub(super) struct Lane {
     full: VecDeque<Load>,
     gathering: Load,
     flights: usize,
+    /// Operations that were added and have no answer yet.
+    outstanding: usize,
+    crowd: Crowd,
     /// The slot is moving from one node to another. Until the lane is idle, operations are sent by themselves.
     pub(super) is_apart: bool,
 }
 
 impl Lane {
     /// Adds an operation to the batch that gathers, or to a new one if that is full. [`Lane::wait`] must follow.
+    ///
+    /// A batch is full when it has its share of the crowd: one for each call that may be under way, and one that gathers. Callers that
+    /// all wait for the same answer would all come back at once, and the server would have nothing to do meanwhile.
     pub(super) fn add(
         &mut self,
         add: &impl Fn(&mut Batch) -> Result<(), BatchError>,
-        batch_max: usize,
+        options: &CoalescerOptions,
     ) -> Result<(), BatchError> {
-        let is_full = self.gathering.batch.len() >= batch_max;
-        if !is_full {
+        let share = self.crowd.size().div_ceil(options.flights_max + 1).max(SHARE_MIN).min(options.batch_max);
+        if self.gathering.batch.len() < share {
             match add(&mut self.gathering.batch) {
                 Err(BatchError::Full) if !self.gathering.batch.is_empty() => {}
                 added => return added,
@@ -59,6 +79,8 @@ impl Lane {
     /// Who waits for what was just added.
     pub(super) fn wait(&mut self, waiter: Waiter) {
         self.gathering.waiters.push(waiter);
+        self.outstanding += 1;
+        self.crowd.now = self.crowd.now.max(self.outstanding);
     }
 
     /// Whether one more call may be under way; it counts from now on.
@@ -68,8 +90,10 @@ impl Lane {
         may
     }
 
-    /// What a call carries next; if nothing waits, the call is over.
-    pub(super) fn land(&mut self) -> Option<Load> {
+    /// What a call carries next, now that so many have their answers; if nothing waits, the call is over.
+    pub(super) fn land(&mut self, answered: usize) -> Option<Load> {
+        self.outstanding = self.outstanding.saturating_sub(answered);
+        self.crowd.land(self.outstanding);
         let load = self
             .full
             .pop_front()
@@ -82,6 +106,19 @@ impl Lane {
 
     pub(super) fn is_idle(&self) -> bool {
         self.flights == 0 && self.full.is_empty() && self.gathering.waiters.is_empty()
+    }
+}
+
+impl Crowd {
+    fn size(&self) -> usize {
+        self.before.max(self.now)
+    }
+
+    fn land(&mut self, outstanding: usize) {
+        self.calls += 1;
+        if self.calls >= ROUND {
+            *self = Crowd { before: self.now, now: outstanding, calls: 0 };
+        }
     }
 }
 
