@@ -19,11 +19,49 @@ local EXACT = 9007199254740992 -- 2^53
 local SET_BACK = 1000000 -- a stamp further ahead than this: the clock was set back for good
 local REMEMBERED = 604800000000 -- a reset is remembered for a week: the longest that a reservation may be open
 
-local now = tonumber(argv[2])
+local now = argv[2] + 0
 if now == 0 then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
 end
+
+-- What the keys hold, read once ---------------------------------------------------------------------------------------------
+local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
+local strings = argv[3] + 0
+local raw, faults -- by the number of the key
+local function fetch()
+  if strings == 1 then
+    local value = redis.pcall('GET', keys[1])
+    if type(value) == 'table' then
+      raw, faults = {}, { WRONG_TYPE }
+    else
+      raw = { value }
+    end
+    return
+  elseif strings == 0 then
+    raw = {}
+    return
+  end
+  raw = call('MGET', unpack(keys, 1, strings))
+  local absent, count = nil, 0
+  for k = 1, strings do
+    if not raw[k] then
+      absent = absent or {}
+      count = count + 1
+      absent[count] = keys[k]
+    end
+  end
+  -- MGET says nothing of a key of another type, which must not be overwritten.
+  if absent and call('EXISTS', unpack(absent)) > 0 then
+    faults = {}
+    for k = 1, strings do
+      if not raw[k] and call('EXISTS', keys[k]) > 0 then faults[k] = WRONG_TYPE end
+    end
+  end
+end
+fetch()
+
+--PLAIN--
 
 -- The words of the call, one after the other ------------------------------------------------------------------------------
 local at = 4
@@ -59,33 +97,12 @@ for i = 1, tonumber(argv[4]) do
   end
 end
 
--- State: what the keys hold, read once ------------------------------------------------------------------------------------
-local raw, faults = {}, {} -- by the number of the key
+-- The long way: state ------------------------------------------------------------------------------------------------------
+fetch() -- anew: the short way has taken the values apart
+faults = faults or {}
 local held, stamps, tags, resets = {}, {}, {}, {} -- a bucket taken apart: held[k] is false if it is absent
 local changed = {} -- the limit by which a bucket's TTL is computed, if it must be written
 local written = {} -- other values to be written: {value, milliseconds}, or false to delete
-local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
-
-local strings = tonumber(argv[3])
-if strings == 1 then
-  local value = redis.pcall('GET', keys[1])
-  if type(value) == 'table' then faults[1] = WRONG_TYPE else raw[1] = value end
-elseif strings > 1 then
-  raw = call('MGET', unpack(keys, 1, strings))
-  local absent, count = {}, 0
-  for k = 1, strings do
-    if not raw[k] then
-      count = count + 1
-      absent[count] = keys[k]
-    end
-  end
-  -- MGET says nothing of a key of another type, which must not be overwritten.
-  if count > 0 and call('EXISTS', unpack(absent)) > 0 then
-    for k = 1, strings do
-      if not raw[k] and call('EXISTS', keys[k]) > 0 then faults[k] = WRONG_TYPE end
-    end
-  end
-end
 
 -- A bucket: seven bytes of stamp, four to seven of balance. With the highest bit set there is more: a tier's tag, a reset.
 local FORMATS = { [11] = '>I7i4', [12] = '>I7i5', [13] = '>I7i6', [14] = '>I7i7' }

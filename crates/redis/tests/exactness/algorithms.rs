@@ -12,7 +12,7 @@ use tollgate_redis::{
 };
 
 use crate::support::Engine;
-use crate::timeline::{GROUP, TICKS, in_micros, ready};
+use crate::timeline::{GROUP, TICKS, histories_on, in_micros, ready};
 
 fn moment(micros: u64) -> Moment {
     Moment::from_nanos(micros * 1_000)
@@ -132,7 +132,7 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
         let (_server, mut connection) = ready(engine);
         let (mut rng, keys) = (Rng::with_seed(43), KeySpace::default());
         let (mut histories, mut steps, mut denials) = (0, 0, 0);
-        while histories < 25_000 {
+        while histories < histories_on(engine, 12_500) {
             let pace = [1, 100, 10_000, 1_000_000, 3_600_000_000][rng.usize(..5)];
             let mut now = 1_700_000_000_000_000 + rng.u64(..1_000_000_000_000_000);
             let rules: Vec<Rule> =
