@@ -16,3 +16,5 @@ mod keeping;
 #[path = "ledger/operations.rs"]
 mod operations;
 mod support;
+#[path = "ledger/tiers.rs"]
+mod tiers;

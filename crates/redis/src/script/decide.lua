@@ -83,7 +83,7 @@ local function amount()
   return a
 end
 
-local limits = {}
+local limits, families = {}, {} -- a family: the limits of one rule, by the tag of their tier
 for i = 1, tonumber(argv[4]) do
   local kind = word()
   if kind == 'b' then
@@ -91,7 +91,12 @@ for i = 1, tonumber(argv[4]) do
   elseif kind == 'e' then
     limits[i] = { k = 'e', num = number(), den = number(), burst = number(), from = 0, frac = 0 }
   elseif kind == 'j' then
-    limits[i] = cjson.decode(word())
+    local L = cjson.decode(word())
+    limits[i] = L
+    if L.fam then
+      families[L.fam] = families[L.fam] or {}
+      families[L.fam][L.tag] = L
+    end
   else
     error('TOLLGATEARGUMENT word ' .. at .. ' is no kind of limit')
   end
@@ -203,15 +208,21 @@ local function carry(L, b, t, upto)
   return b
 end
 
+-- The most that any bucket can hold now: less than full while a raised burst is being refilled into.
+local function capacity(L)
+  local most = cap(L, L)
+  if L.head and L.k ~= 'q' then
+    local grown = L.head + minted(L, L.from, now)
+    if grown < most then most = grown end
+  end
+  return most
+end
+
 -- What a bucket that is not there holds. It was never charged, or it was full by its TTL; if the rate has become lower than the one
 -- that the TTL came from, it may have gone before it was full.
 local function absent(L)
   if L.k == 'q' and not L.gone then return 0 end
-  local b = cap(L, L)
-  if L.head and L.k ~= 'q' then
-    local grown = L.head + minted(L, L.from, now)
-    if grown < b then b = grown end
-  end
+  local b = capacity(L)
   for _, gone in ipairs(L.gone or {}) do
     local since, most, num, den = gone[1], gone[2], gone[3], gone[4]
     if now > since then
@@ -227,7 +238,7 @@ local function absent(L)
 end
 
 -- What a bucket holds, as it would be stored; the moment that counts as now for it; whether its stamp must follow the clock.
-local function level(L, k)
+local function level_by(L, k)
   local b, t = held[k], stamps[k]
   if not b then return absent(L), now, false end
   local moved, upto = false, now
@@ -243,6 +254,20 @@ local function level(L, k)
   local most = cap(L, L)
   if b > most then b = most end
   return b, upto, moved
+end
+
+-- The same of a bucket that may have been last charged on another tier of the rule: its balance comes along, at most full. Then it
+-- must be written, whatever comes of the check: from now on the new rate holds.
+local RELABELLED = 2
+local function level(L, k)
+  if not L.fam or not held[k] or (tags[k] or 0) == L.tag then return level_by(L, k) end
+  local b, upto = level_by(families[L.fam][tags[k] or 0] or L, k)
+  local most = capacity(L)
+  if b > most then b = most end
+  return b, upto, RELABELLED
+end
+local function label(L, k)
+  if L.fam then tags[k] = L.tag > 0 and L.tag or nil end
 end
 
 -- How long after now a bucket that lacks `missing` at `upto` can pay.
@@ -350,6 +375,10 @@ local function settle_check(count, status)
     elseif status == 1 then
       held[k], stamps[k], changed[k] = of_level[i] - of_cost[i], of_upto[i], of_limit[i]
       balances[i] = balances[i] - of_cost[i]
+      label(of_limit[i], k)
+    elseif status == 0 and of_moved[i] == RELABELLED then
+      held[k], stamps[k], changed[k] = of_level[i], of_upto[i], of_limit[i]
+      label(of_limit[i], k)
     elseif status == 0 and of_moved[i] then
       stamps[k], changed[k] = now, of_limit[i]
     end
@@ -408,6 +437,13 @@ local function offset(L) return L.k == 'q' and L.burst or 0 end
 
 local function store(L, k, b, t)
   held[k], stamps[k], changed[k] = b, t, L
+  label(L, k)
+end
+
+-- The limit that a bucket stands under: that of the tier it was last charged on.
+local function standing(L, k)
+  local family = L.fam and held[k] and families[L.fam]
+  return family and family[tags[k] or 0] or L
 end
 
 -- What an operation makes of a bucket of another algorithm.
@@ -420,6 +456,7 @@ end
 -- Gives up to `micros`, until the bucket is full. A queue takes nothing back: others have been told when to leave.
 local function give(L, k, micros)
   if L.other then return change_other(L, k, 'give', micros) end
+  L = standing(L, k)
   local b, upto = level(L, k)
   local after, most = b + micros, cap(L, L)
   if after > most then after = most end
@@ -434,6 +471,7 @@ local function take(L, k, micros, debt)
     if most < 0 then most = 0 end
     return change_other(L, k, 'take', micros < most and micros or most)
   end
+  L = standing(L, k)
   local b, upto = level(L, k)
   local most = b + offset(L) + debt
   if most < 0 then most = 0 end
@@ -455,9 +493,12 @@ local function give_back(L, k, micros, cost, paid, made)
     if resets[k] and made <= resets[k] then return change_other(L, k, 'balance') end
     return change_other(L, k, 'give_back', micros, cost, paid)
   end
+  -- What was charged under another tier, whose burst is another, is lost.
+  local is_elsewhere = standing(L, k) ~= L
+  L = standing(L, k)
   local b, upto = level(L, k)
   local before = b + offset(L)
-  if not held[k] or (resets[k] and made <= resets[k]) then return before, before end
+  if is_elsewhere or not held[k] or (resets[k] and made <= resets[k]) then return before, before end
   if L.past and made < L.past[#L.past].from then return before, before end
   if L.k == 'q' then
     -- Only the last one in: others have been told when to leave.
@@ -480,11 +521,7 @@ local function give_back(L, k, micros, cost, paid, made)
     end
     untouched = untouched + minted(L, x, upto)
   end
-  local full = L.burst
-  if L.head then
-    local grown = L.head + minted(L, L.from, now)
-    if grown < full then full = grown end
-  end
+  local full = capacity(L)
   local worth = full - untouched
   if worth > cost then worth = cost end
   if worth > micros then worth = micros end
@@ -510,12 +547,9 @@ local function reset(L, k)
     resets[k] = now
     return before, after
   end
+  L = standing(L, k)
   local b, upto = level(L, k)
-  local full = cap(L, L)
-  if L.head and L.k ~= 'q' then
-    local grown = L.head + minted(L, L.from, now)
-    if grown < full then full = grown end
-  end
+  local full = capacity(L)
   resets[k] = now
   -- Where the limit comes with the call, full by any limit.
   store(L, k, L.k == 'e' and 9000000000000000 or full, upto)

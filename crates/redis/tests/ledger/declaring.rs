@@ -100,7 +100,11 @@ fn a_record_of_another_rule_or_of_nobody_is_told_of() {
         let [rule_key, other_key] = [&rule, &other].map(|rule| KeySpace::default().history(rule));
         connection.ask(&[b"RENAME".as_slice(), other_key.as_bytes(), rule_key.as_bytes()]);
         let error = declare_at(connection, &rule, bucket(1, 5), START).unwrap_err();
-        let foreign = DeclareError::OtherRule { policy: "default".to_owned(), name: "other".to_owned() };
+        let foreign = DeclareError::OtherRule {
+            policy: "default".to_owned(),
+            name: "other".to_owned(),
+            tier: String::new(),
+        };
         assert_eq!(error, foreign);
         connection.ask(&[b"SET".as_slice(), rule_key.as_bytes(), b"nonsense"]);
         let error = declare_at(connection, &rule, bucket(1, 5), START).unwrap_err();
