@@ -7,6 +7,8 @@
 mod asking;
 #[path = "ledger/checks.rs"]
 mod checks;
+#[path = "ledger/contract.rs"]
+mod contract;
 #[path = "ledger/declaring.rs"]
 mod declaring;
 #[path = "ledger/faults.rs"]
