@@ -17,6 +17,8 @@ mod faults;
 mod keeping;
 #[path = "ledger/operations.rs"]
 mod operations;
+#[path = "ledger/other_algorithms.rs"]
+mod other_algorithms;
 mod support;
 #[path = "ledger/tiers.rs"]
 mod tiers;
