@@ -333,6 +333,14 @@ impl Batch {
         if let Some(last) = self.limits.len().checked_sub(1).filter(|last| self.limits[*last] == *limit) {
             return last;
         }
+        let number = self.number(limit);
+        for sibling in limit.siblings() {
+            self.number(sibling);
+        }
+        number
+    }
+
+    fn number(&mut self, limit: &SharedLimit) -> usize {
         *self.numbers.entry(limit.clone()).or_insert_with(|| {
             self.bytes += limit.words().iter().map(String::len).sum::<usize>();
             self.limits.push(limit.clone());

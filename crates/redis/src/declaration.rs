@@ -59,6 +59,8 @@ pub enum DeclareError {
         policy: String,
         /// Its name there.
         name: String,
+        /// The tier, if it is one.
+        tier: String,
     },
     /// Other nodes declare other limits all the time.
     Contended,
@@ -116,8 +118,9 @@ impl Declaration {
 
     /// The record: version and lengths of the names, the names, the lines of the history.
     fn record(&self, history: &LimitHistory) -> Vec<u8> {
-        let (policy, name) = (self.rule.policy(), self.rule.name());
-        format!("1 {} {}\n{policy}{name}\n{}", policy.len(), name.len(), history.lines()).into_bytes()
+        let (policy, name, tier) = (self.rule.policy(), self.rule.name(), self.rule.tier_name());
+        let lengths = format!("{} {} {}", policy.len(), name.len(), tier.len());
+        format!("1 {lengths}\n{policy}{name}{tier}\n{}", history.lines()).into_bytes()
     }
 
     fn parse(&self, record: &[u8]) -> Result<LimitHistory, DeclareError> {
@@ -125,16 +128,18 @@ impl Declaration {
         let text = std::str::from_utf8(record).map_err(|_| bad())?;
         let (head, rest) = text.split_once('\n').ok_or_else(bad)?;
         let head: Vec<&str> = head.split(' ').collect();
-        let [version, policy, name] = head[..] else { return Err(bad()) };
+        let [version, policy, name, tier] = head[..] else { return Err(bad()) };
         if version != "1" {
             return Err(bad());
         }
         let length = |digits: &str| digits.parse::<usize>().map_err(|_| bad());
-        let (policy, name) = (length(policy)?, length(name)?);
+        let (policy, name, tier) = (length(policy)?, length(name)?, length(tier)?);
         let (policy, rest) = rest.split_at_checked(policy).ok_or_else(bad)?;
-        let (name, lines) = rest.split_at_checked(name).ok_or_else(bad)?;
-        if (policy, name) != (self.rule.policy(), self.rule.name()) {
-            return Err(DeclareError::OtherRule { policy: policy.to_owned(), name: name.to_owned() });
+        let (name, rest) = rest.split_at_checked(name).ok_or_else(bad)?;
+        let (tier, lines) = rest.split_at_checked(tier).ok_or_else(bad)?;
+        if (policy, name, tier) != (self.rule.policy(), self.rule.name(), self.rule.tier_name()) {
+            let [policy, name, tier] = [policy, name, tier].map(str::to_owned);
+            return Err(DeclareError::OtherRule { policy, name, tier });
         }
         let lines = lines.strip_prefix('\n').ok_or_else(bad)?;
         LimitHistory::parse(lines).map_err(DeclareError::History)
@@ -167,9 +172,10 @@ impl fmt::Display for DeclareError {
         match self {
             Self::Server(error) => error.fmt(f),
             Self::History(error) => error.fmt(f),
-            Self::OtherRule { policy, name } => write!(
+            Self::OtherRule { policy, name, tier } => write!(
                 f,
-                "`name` has the same digest as rule `{name}` of policy `{policy}`, whose buckets it would share; give the rule another name"
+                "`name` has the same digest as rule `{name}` (tier `{tier}`) of policy `{policy}`, whose buckets it would share; give the \
+                 rule or the tier another name"
             ),
             Self::Contended => write!(
                 f,

@@ -5,7 +5,7 @@
 //! tg:Xa3_9kQz:user:123456     text or bytes         tg:Xa3_9kQz!               the one bucket of all
 //! tg:Xa3_9kQz#42              a number              tg:Xa3_9kQz/…              several parts, each after its length
 //! tg:Xa3_9kQz@192.0.2.7       an address            tg:Xa3_9kQz~…              32 characters of a digest, where the key is long
-//! tg:Xa3_9kQz=                the limits the rule has had
+//! tg:Xa3_9kQz=                the limits the rule has had; of a tier, with its tag: tg:Xa3_9kQz=4711
 //! tg:$0123…                   a reservation         tg:?…                      an idempotency key
 //! ```
 //! The kind stands at a known place and everything after it is the key, so no key can pretend to be another (K1). A key that
@@ -88,7 +88,8 @@ impl KeySpace {
 
     /// The limits that a rule has had.
     pub fn history(&self, rule: &RuleIdentity) -> KeyName {
-        KeyName(format!("{}{}=", self.begin, rule.digest()).into_bytes())
+        let tier = if rule.tag() == 0 { String::new() } else { rule.tag().to_string() };
+        KeyName(format!("{}{}={tier}", self.begin, rule.digest()).into_bytes())
     }
 
     /// A reservation.

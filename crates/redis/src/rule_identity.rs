@@ -11,6 +11,8 @@ const DIGEST_CHARACTERS: usize = 8;
 pub struct RuleIdentity {
     policy: String,
     name: String,
+    /// Empty for the rule's own limit.
+    tier: String,
     digest: String,
 }
 
@@ -23,7 +25,28 @@ impl RuleIdentity {
         hash.update(policy.as_bytes());
         hash.update(name.as_bytes());
         let digest = base64_url(&hash.finalize(), DIGEST_CHARACTERS);
-        RuleIdentity { policy: policy.to_owned(), name: name.to_owned(), digest }
+        RuleIdentity { policy: policy.to_owned(), name: name.to_owned(), tier: String::new(), digest }
+    }
+
+    /// A tier of the same rule: the same buckets under another limit, with a history of its own. The empty name is the rule's own limit.
+    #[must_use]
+    pub fn tier(&self, name: &str) -> RuleIdentity {
+        RuleIdentity { tier: name.to_owned(), ..self.clone() }
+    }
+
+    /// The name of the tier; empty for the rule's own limit.
+    pub fn tier_name(&self) -> &str {
+        &self.tier
+    }
+
+    /// The number that stands for the tier in a bucket: 0 for the rule's own limit, else from 1 to 65,535. Should two tiers of a rule
+    /// have the same, whoever declares the second is told.
+    pub fn tag(&self) -> u16 {
+        if self.tier.is_empty() {
+            return 0;
+        }
+        let digest = Sha256::digest(self.tier.as_bytes());
+        u16::from_be_bytes([digest[0], digest[1]]).max(1)
     }
 
     /// The policy.

@@ -55,7 +55,7 @@ impl ServerError {
         let holds = |text: &str| message.contains(text);
         if holds("TOLLGATEVERSION") {
             ServerError::VersionMismatch(owned())
-        } else if holds("TOLLGATEARGUMENT") {
+        } else if holds("TOLLGATEARGUMENT") || holds("attempt to ") {
             ServerError::BadArguments(owned())
         } else if holds("OOM command not allowed") {
             ServerError::OutOfMemory(owned())

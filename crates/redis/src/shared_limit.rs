@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use tollgate_core::{Algorithm, Limit, Moment, Ruler, Span, StampedBalance, StampedLevel, Tokens};
 
-use crate::LimitRefused;
 use crate::limit_history::{LimitHistory, Segment, is_below};
 use crate::terms::{MICROS_MAX, Terms, accept_amount};
+use crate::{LimitRefused, RuleIdentity};
 
 /// Days of the longest month, for how long a window of the calendar may last.
 const MONTH_DAYS_MAX: u64 = 31;
@@ -18,7 +18,10 @@ const PLACE_MICROS: u64 = 1_000_000;
 
 /// A limit that the server can keep, of a rule or come with the call. Cheap to clone; a batch names each once.
 #[derive(Debug, Clone)]
-pub struct SharedLimit(Arc<Inner>);
+pub struct SharedLimit(Arc<Inner>, Siblings);
+
+/// The limits of a rule's tiers, of which this is one: the script needs them where a bucket comes from another.
+type Siblings = Option<Arc<[SharedLimit]>>;
 
 #[derive(Debug)]
 struct Inner {
@@ -49,7 +52,7 @@ impl SharedLimit {
     pub fn explicit(limit: &Limit) -> Result<SharedLimit, LimitRefused> {
         let (terms, [.., burst]) = (accept_limit(limit)?, limit.terms());
         let words = ["e".to_owned(), terms.num.to_string(), terms.den.to_string(), burst.to_string()];
-        Ok(SharedLimit(Arc::new(Inner { words: words.to_vec(), kind: Kind::Explicit(*limit) })))
+        Ok(SharedLimit(Arc::new(Inner { words: words.to_vec(), kind: Kind::Explicit(*limit) }), None))
     }
 
     /// The limit in force of a rule.
@@ -57,9 +60,28 @@ impl SharedLimit {
         let head = history.segments.first().ok_or(LimitRefused::Unknown)?;
         let words = match plain_words(history, head)? {
             Some(words) => words,
-            None => vec!["j".to_owned(), json(history, head)?],
+            None => vec!["j".to_owned(), json(history, head, None)?],
         };
-        Ok(SharedLimit(Arc::new(Inner { words, kind: Kind::Rule(head.ruler) })))
+        Ok(SharedLimit(Arc::new(Inner { words, kind: Kind::Rule(head.ruler) }), None))
+    }
+
+    /// The limits in force of a rule's tiers, in their order. A client that goes from one to another takes its balance along, at most the
+    /// new burst; one that has become full on a tier and was forgotten is full on the next.
+    pub fn of_tiers<'h>(
+        tiers: impl IntoIterator<Item = (&'h RuleIdentity, &'h LimitHistory)>,
+    ) -> Result<Vec<SharedLimit>, LimitRefused> {
+        let tiers = tiers.into_iter().map(|(rule, history)| {
+            let head = history.segments.first().ok_or(LimitRefused::Unknown)?;
+            let words = vec!["j".to_owned(), json(history, head, Some(rule))?];
+            Ok(SharedLimit(Arc::new(Inner { words, kind: Kind::Rule(head.ruler) }), None))
+        });
+        let alone: Arc<[SharedLimit]> = tiers.collect::<Result<_, LimitRefused>>()?;
+        Ok(alone.iter().map(|limit| SharedLimit(Arc::clone(&limit.0), Some(Arc::clone(&alone)))).collect())
+    }
+
+    /// The limits of all tiers of its rule, if it has tiers.
+    pub(crate) fn siblings(&self) -> &[SharedLimit] {
+        self.1.as_deref().unwrap_or_default()
     }
 
     /// Refuses what the server cannot keep exactly.
@@ -232,7 +254,7 @@ fn plain_words(history: &LimitHistory, head: &Segment) -> Result<Option<Vec<Stri
 }
 
 /// The limit in full, with those before it.
-fn json(history: &LimitHistory, head: &Segment) -> Result<String, LimitRefused> {
+fn json(history: &LimitHistory, head: &Segment, tier: Option<&RuleIdentity>) -> Result<String, LimitRefused> {
     let words = head.ruler.words();
     let [a, b, d] = [words[11], words[12], words[14]];
     let mut text = String::from("{");
@@ -261,6 +283,9 @@ fn json(history: &LimitHistory, head: &Segment) -> Result<String, LimitRefused> 
             ));
         }
         _ => return Err(LimitRefused::Unknown),
+    }
+    if let Some(tier) = tier {
+        let _ = write!(text, "\"fam\":\"{}\",\"tag\":{},", tier.digest(), tier.tag());
     }
     push_segment(&mut text, head)?;
     let _ = write!(text, ",\"head\":{}", words[8]);

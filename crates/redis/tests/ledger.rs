@@ -7,6 +7,8 @@
 mod asking;
 #[path = "ledger/checks.rs"]
 mod checks;
+#[path = "ledger/contract.rs"]
+mod contract;
 #[path = "ledger/declaring.rs"]
 mod declaring;
 #[path = "ledger/faults.rs"]
@@ -15,4 +17,8 @@ mod faults;
 mod keeping;
 #[path = "ledger/operations.rs"]
 mod operations;
+#[path = "ledger/other_algorithms.rs"]
+mod other_algorithms;
 mod support;
+#[path = "ledger/tiers.rs"]
+mod tiers;

@@ -8,11 +8,12 @@ use tollgate_core::{
     SlidingCounter, SlidingLog, Span, Spend, Start, Tokens, Window,
 };
 use tollgate_redis::{
-    Batch, Charge, Declared, KeySpace, LimitHistory, Outcome, RuleIdentity, SharedLimit, Told,
+    Batch, Charge, Declared, KeySpace, LimitHistory, Outcome, PAST_LIMITS_MAX, RuleIdentity, SharedLimit,
+    Told,
 };
 
 use crate::support::Engine;
-use crate::timeline::{GROUP, TICKS, in_micros, ready};
+use crate::timeline::{GROUP, TICKS, histories_on, in_micros, ready};
 
 fn moment(micros: u64) -> Moment {
     Moment::from_nanos(micros * 1_000)
@@ -21,8 +22,10 @@ fn moment(micros: u64) -> Moment {
 /// A rule, as core has it and as the server is told.
 struct Rule {
     ruler: Ruler,
+    history: LimitHistory,
     shared: SharedLimit,
     identity: RuleIdentity,
+    changes: usize,
 }
 
 /// A bucket, as core has it.
@@ -69,12 +72,42 @@ fn algorithm(rng: &mut Rng, pace: u64) -> Algorithm {
     }
 }
 
+/// Keys are kept for the slowest rate that a leaky bucket is given here.
+fn declared(algorithm: Algorithm) -> Declared {
+    let slowest = matches!(algorithm, Algorithm::LeakyBucket(_)).then(|| Rate::per_day(1));
+    Declared { algorithm, slowest }
+}
+
 impl Rule {
     fn new(algorithm: Algorithm, number: usize, now: u64) -> Rule {
-        let history = LimitHistory::new(&Declared { algorithm, slowest: None }, now).unwrap();
+        let history = LimitHistory::new(&declared(algorithm), now).unwrap();
         let ruler = Ruler::new(algorithm, Start { now: moment(now), offset: 7, origin: 0 });
         let identity = RuleIdentity::new("algorithms", &number.to_string());
-        Rule { ruler, shared: history.limit().unwrap(), identity }
+        Rule { ruler, shared: history.limit().unwrap(), history, identity, changes: 0 }
+    }
+
+    /// Another limit of the same kind, where there is one that continues this one.
+    fn change(&mut self, rng: &mut Rng, pace: u64, now: u64) -> bool {
+        let algorithm = match (self.ruler.algorithm(), algorithm(rng, pace)) {
+            (Algorithm::SlidingCounter(old), Algorithm::SlidingCounter(new)) => {
+                SlidingCounter::new(Burst::micros(new.quota().as_micros()), old.window()).unwrap().into()
+            }
+            (Algorithm::SlidingLog(old), Algorithm::SlidingLog(new)) => {
+                SlidingLog::new(Burst::micros(new.quota().as_micros()), old.window()).unwrap().into()
+            }
+            (Algorithm::Concurrency(old), Algorithm::Concurrency(new)) => {
+                Concurrency::new(new.places(), old.timeout()).unwrap().into()
+            }
+            (_, new) => new,
+        };
+        let Some(ruler) = self.ruler.change(algorithm, moment(now)) else { return false };
+        if self.changes == PAST_LIMITS_MAX || now <= self.history.since_micros() {
+            return false;
+        }
+        let Some(history) = self.history.change(&declared(algorithm), now).unwrap() else { return false };
+        (self.ruler, self.shared, self.history) = (ruler, history.limit().unwrap(), history);
+        self.changes += 1;
+        true
     }
 
     /// What core says of one check, which changes the bucket if it is admitted and not only looked at.
@@ -131,22 +164,32 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
     for engine in Engine::all() {
         let (_server, mut connection) = ready(engine);
         let (mut rng, keys) = (Rng::with_seed(43), KeySpace::default());
-        let (mut histories, mut steps, mut denials) = (0, 0, 0);
-        while histories < 25_000 {
+        let (mut histories, mut steps, mut denials, mut changes) = (0, 0, 0, 0);
+        while histories < histories_on(engine, 12_500) {
             let pace = [1, 100, 10_000, 1_000_000, 3_600_000_000][rng.usize(..5)];
             let mut now = 1_700_000_000_000_000 + rng.u64(..1_000_000_000_000_000);
-            let rules: Vec<Rule> =
+            let mut rules: Vec<Rule> =
                 (0..GROUP).map(|number| Rule::new(algorithm(&mut rng, pace), number, now)).collect();
             let mut buckets = vec![Bucket::default(); GROUP];
-            let mut sent = Vec::new();
+            let (mut latest, mut last_change, mut sent) = (now, now, Vec::new());
             for _ in 0..TICKS {
-                now = match rng.u32(..10) {
+                let next = match rng.u32(..10) {
                     0 | 1 => now,
                     2 => now - rng.u64(..pace.min(400_000)),
                     3..=6 => now + rng.u64(..3 * pace),
                     7 | 8 => now + rng.u64(..30 * pace),
                     _ => now + rng.u64(..200 * pace),
                 };
+                now = next.max(last_change);
+                if now > latest {
+                    latest = now;
+                    for rule in &mut rules {
+                        if rng.u32(..10) == 0 && rule.change(&mut rng, pace, now) {
+                            last_change = now;
+                            changes += 1;
+                        }
+                    }
+                }
                 let (mut batch, mut expected) = (Batch::new(), Vec::new());
                 for (index, rule) in rules.iter().enumerate() {
                     for _ in 0..rng.u32(1..4) {
@@ -175,9 +218,9 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
             }
             for (batch, expected, now) in sent {
                 let told = batch.read(&connection.read()).unwrap();
-                for (told, (said, demand, index)) in told.iter().zip(expected) {
+                for (told, (said, demand, ruler)) in told.iter().zip(expected) {
                     let Told::Checked(checked) = told else { panic!("{told:?}") };
-                    let (bucket, rule) = (&checked.buckets[0], &rules[index]);
+                    let bucket = &checked.buckets[0];
                     let never = checked.outcome == Outcome::Never;
                     let heard = Said {
                         outcome: checked.outcome,
@@ -185,7 +228,7 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
                         wait: bucket.wait.map_or(0, in_micros),
                         delay: in_micros(bucket.delay),
                     };
-                    assert_eq!(heard, said, "{engine:?}: {demand:?} at {now} of {:?}", rule.ruler);
+                    assert_eq!(heard, said, "{engine:?}: {demand:?} at {now} of {ruler:?}");
                     denials += u64::from(said.outcome == Outcome::Denied);
                     steps += 1;
                 }
@@ -193,6 +236,8 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
             connection.typed("FLUSHALL");
             histories += GROUP;
         }
-        println!("{engine:?}: {histories} histories, {steps} steps, {denials} denials, no difference");
+        println!(
+            "{engine:?}: {histories} histories, {steps} steps, {denials} denials, {changes} changes, no difference"
+        );
     }
 }

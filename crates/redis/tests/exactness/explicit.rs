@@ -5,7 +5,7 @@ use tollgate_core::{Cost, Limit, Moment, Stamped, StampedDecision, Tokens, decid
 use tollgate_redis::{Batch, Charge, KeySpace, Outcome, SharedLimit, Told};
 
 use crate::support::Engine;
-use crate::timeline::{GROUP, Pace, TICKS, cost, in_micros, ready};
+use crate::timeline::{GROUP, Pace, TICKS, cost, histories_on, in_micros, ready};
 
 /// What core says of one check: outcome, balance after it, wait in microseconds.
 fn decide(bucket: &mut Option<Stamped>, limit: &Limit, cost: Cost, now: u64) -> (Outcome, Option<u64>, u64) {
@@ -28,7 +28,7 @@ fn limits_that_come_with_the_call_are_decided_as_core_decides_them() {
         let (_server, mut connection) = ready(engine);
         let (mut rng, keys) = (Rng::with_seed(41), KeySpace::default());
         let (mut histories, mut steps, mut denials) = (0, 0, 0);
-        while histories < 50_000 {
+        while histories < histories_on(engine, 50_000) {
             let (pace, mut now) = (Pace::any(&mut rng), Pace::begin(&mut rng));
             let mut buckets: [Option<Stamped>; GROUP] = [None; GROUP];
             let mut limits: Vec<Limit> = (0..GROUP).map(|_| pace.limit(&mut rng)).collect();

@@ -8,7 +8,7 @@ use tollgate_redis::{
 };
 
 use crate::support::Engine;
-use crate::timeline::{GROUP, Pace, TICKS, cost, in_micros, ready};
+use crate::timeline::{GROUP, Pace, TICKS, cost, histories_on, in_micros, ready};
 
 /// Rules of a group; its histories are clients of one of them each.
 const RULES: usize = 5;
@@ -121,7 +121,7 @@ fn rules_that_change_are_decided_as_core_decides_them() {
         let (_server, mut connection) = ready(engine);
         let (mut rng, keys) = (Rng::with_seed(42), KeySpace::default());
         let (mut histories, mut steps, mut denials, mut changes) = (0, 0, 0, 0);
-        while histories < 50_000 {
+        while histories < histories_on(engine, 50_000) {
             let (pace, mut now) = (Pace::any(&mut rng), Pace::begin(&mut rng));
             let mut rules: Vec<Rule> =
                 (0..RULES).map(|number| Rule::new(pace, &mut rng, number, now)).collect();

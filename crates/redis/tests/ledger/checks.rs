@@ -2,9 +2,9 @@
 
 use tollgate::{Cause, Verdict};
 use tollgate_core::{BucketSet, Rate, Span, Tokens};
-use tollgate_redis::{Batch, BatchError, Outcome, Told};
+use tollgate_redis::{Batch, BatchError, Outcome, Reply, Told};
 
-use crate::asking::{SECOND, START, ask, check_at, done_at, explicit, on_every_server};
+use crate::asking::{SECOND, START, ask, check_at, done_at, explicit, name, on_every_server};
 
 /// A13: 10/s, burst 50, one request every 1/60 s.
 #[test]
@@ -172,4 +172,30 @@ fn a_batch_is_bounded() {
     assert_eq!(free, BatchError::Check(tollgate::CheckError::ZeroCost));
     let reservation = Batch::new().reserve(crate::asking::name("r"), Span::ZERO, b"", &[ask("a", &limit, 1)]);
     assert_eq!(reservation, Err(BatchError::BadTimeout));
+}
+
+/// F6: whatever comes back, it is an answer or an error.
+#[test]
+fn no_reply_makes_us_panic() {
+    let limit = explicit(Rate::per_second(1), 3);
+    let mut batch = Batch::new();
+    batch.check(&[ask("a", &limit, 1), ask("b", &limit, 1)]).unwrap();
+    batch.reset(name("a"), &limit).unwrap();
+    batch.settle(name("r"), b"1 2", &[]).unwrap();
+    let mut rng = fastrand::Rng::with_seed(5);
+    for _ in 0..20_000 {
+        let extremes = [0, 1, 2, 3, 4, 9, -1, i64::MIN, i64::MAX, 1_000_000];
+        let mut list: Vec<Reply> =
+            (0..rng.usize(..16)).map(|_| Reply::Integer(extremes[rng.usize(..extremes.len())])).collect();
+        if rng.u32(..10) == 0 {
+            list.push([Reply::Nothing, Reply::Bytes(vec![255]), Reply::List(vec![])][rng.usize(..3)].clone());
+        }
+        if let Ok(told) = batch.read(&Reply::List(list)) {
+            for told in &told {
+                if let Told::Checked(checked) = told {
+                    let _ = (checked.verdict(), checked.explicit_verdict());
+                }
+            }
+        }
+    }
 }

@@ -100,7 +100,11 @@ fn a_record_of_another_rule_or_of_nobody_is_told_of() {
         let [rule_key, other_key] = [&rule, &other].map(|rule| KeySpace::default().history(rule));
         connection.ask(&[b"RENAME".as_slice(), other_key.as_bytes(), rule_key.as_bytes()]);
         let error = declare_at(connection, &rule, bucket(1, 5), START).unwrap_err();
-        let foreign = DeclareError::OtherRule { policy: "default".to_owned(), name: "other".to_owned() };
+        let foreign = DeclareError::OtherRule {
+            policy: "default".to_owned(),
+            name: "other".to_owned(),
+            tier: String::new(),
+        };
         assert_eq!(error, foreign);
         connection.ask(&[b"SET".as_slice(), rule_key.as_bytes(), b"nonsense"]);
         let error = declare_at(connection, &rule, bucket(1, 5), START).unwrap_err();
@@ -221,6 +225,41 @@ fn two_nodes_with_two_limits_admit_at_most_the_larger_of_both() {
                 let most = 50 + 100 * (until - from) / SECOND + 1;
                 assert!((last - first + 1) as u64 <= most);
             }
+        }
+    });
+}
+
+/// A clock that is set back and forth by hours, while limits change: whatever it does, tokens come from time that passed.
+#[test]
+fn no_clock_and_no_change_mints_more_than_the_time_that_passed() {
+    on_every_server(|engine, _, connection| {
+        let rule = RuleIdentity::new("default", "user");
+        for round in 0..25 {
+            connection.typed("FLUSHALL");
+            let mut rng = fastrand::Rng::with_seed(round);
+            let (mut now, mut passed, mut admitted) = (START, 0_u64, 0_u64);
+            let mut history = declare_at(connection, &rule, bucket(10, 30), now).unwrap();
+            for _ in 0..150 {
+                let next = match rng.u32(..12) {
+                    0 => now - rng.u64(..7_200 * SECOND),
+                    1 => now - rng.u64(..3 * SECOND),
+                    2 => now + rng.u64(..100 * SECOND),
+                    _ => now + rng.u64(..SECOND / 2),
+                };
+                passed += next.saturating_sub(now);
+                now = next;
+                if rng.u32(..8) == 0 {
+                    let declared = bucket(rng.u64(1..=10), rng.u64(1..=30));
+                    history = declare_at(connection, &rule, declared, now).unwrap();
+                }
+                let cost = rng.u64(1..6);
+                if check_at(connection, &charge(&history, &rule, "ann", cost), now).is_admitted() {
+                    admitted += cost;
+                }
+            }
+            // Each step back of less than a second may be lived through again.
+            let most = 30 + 10 * passed / SECOND + 1;
+            assert!(admitted <= most, "{engine:?}, round {round}: {admitted} of {most}");
         }
     });
 }

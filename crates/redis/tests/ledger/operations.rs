@@ -132,7 +132,7 @@ impl Pair<'_> {
                 self.opened.push(Open { here, record, key, estimate });
             }
             Err(ReserveError::Denied(_)) => {
-                assert_ne!(checked.outcome, Outcome::Admitted, "{key} reserves {estimate}")
+                assert_ne!(checked.outcome, Outcome::Admitted, "{key} reserves {estimate}");
             }
             Err(error) => panic!("{error}"),
         }
