@@ -2,6 +2,7 @@
 //! second of the store's return.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[macro_use]
 mod fleet;
 
 #[path = "link/asking.rs"]

@@ -11,6 +11,7 @@ use crate::fleet::{ClusterFleet, RedisServer, until};
 
 #[tokio::test]
 async fn keys_are_found_wherever_they_are_and_in_one_round_trip() {
+    needs_redis!();
     let fleet = ClusterFleet::start().await;
     let link = open(&fleet.url());
     for key in ["a", "b", "c", "d", "e", "f"] {
@@ -30,6 +31,7 @@ async fn keys_are_found_wherever_they_are_and_in_one_round_trip() {
 /// Every check is answered while the slot moves, and each is charged once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slot_that_moves_under_load_loses_no_check_and_no_charge() {
+    needs_redis!();
     let fleet = ClusterFleet::start().await;
     let link = open(&fleet.url());
     let key = "ann";
@@ -72,6 +74,7 @@ async fn a_slot_that_moves_under_load_loses_no_check_and_no_charge() {
 
 #[tokio::test]
 async fn the_loss_of_a_node_is_told_at_once_touches_no_other_and_is_over_when_it_returns() {
+    needs_redis!();
     let mut fleet = ClusterFleet::start().await;
     let link = open(&fleet.url());
     let place = |key: &str| ClusterFleet::owner(slot_of(batch_of(key).call().keys[0].as_slice()));
@@ -96,6 +99,7 @@ async fn the_loss_of_a_node_is_told_at_once_touches_no_other_and_is_over_when_it
 
 #[tokio::test]
 async fn a_server_that_is_no_cluster_is_said_to_be_none() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let url = server.url().replace("redis://", "redis+cluster://");
     let refused = check(&open(&url), "ann", PATIENCE).await.unwrap_err();

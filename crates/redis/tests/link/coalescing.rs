@@ -32,6 +32,7 @@ fn coalescer(url: &str, options: &CoalescerOptions) -> Coalescer {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_callers_share_calls_and_each_has_its_own_answer() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let coalescer = coalescer(&server.url(), &CoalescerOptions::default());
     let callers: Vec<_> = (0..50)
@@ -59,6 +60,7 @@ async fn fifty_callers_share_calls_and_each_has_its_own_answer() {
 
 #[tokio::test]
 async fn a_lonely_check_leaves_at_once_and_alone() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let coalescer = coalescer(&server.url(), &CoalescerOptions::default());
     for _ in 0..5 {
@@ -69,6 +71,7 @@ async fn a_lonely_check_leaves_at_once_and_alone() {
 
 #[tokio::test]
 async fn what_makes_no_sense_is_refused_and_spoils_no_other() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     server.tell("LPUSH tg:*:stranger here").await;
     let coalescer = coalescer(&server.url(), &CoalescerOptions::default());
@@ -89,6 +92,7 @@ async fn what_makes_no_sense_is_refused_and_spoils_no_other() {
 
 #[tokio::test]
 async fn a_batch_takes_no_more_than_it_may_and_no_more_wait_than_may() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let options = CoalescerOptions { flights_max: 1, batch_max: 10, waiting_max: 25 };
     let coalescer = coalescer(&server.url(), &options);
@@ -107,6 +111,7 @@ async fn a_batch_takes_no_more_than_it_may_and_no_more_wait_than_may() {
 
 #[tokio::test]
 async fn a_late_answer_is_still_true_and_a_batch_that_nobody_waits_for_is_not_sent() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     let coalescer =
@@ -126,6 +131,7 @@ async fn a_late_answer_is_still_true_and_a_batch_that_nobody_waits_for_is_not_se
 
 #[tokio::test]
 async fn everybody_in_a_batch_is_told_that_the_store_is_gone() {
+    needs_redis!();
     let mut server = RedisServer::start("").await;
     let coalescer = coalescer(&server.url(), &CoalescerOptions::default());
     coalescer.check(vec![charge_of("ann")], PATIENCE).await.unwrap();
@@ -147,6 +153,7 @@ async fn everybody_in_a_batch_is_told_that_the_store_is_gone() {
 /// While a slot moves, some of a batch's keys are at the old node and new ones belong to the new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_batch_whose_slot_is_moving_is_taken_apart() {
+    needs_redis!();
     let fleet = ClusterFleet::start().await;
     let coalescer = coalescer(&fleet.url(), &CoalescerOptions::default());
     let keys = KeySpace::default().tagged("acme").unwrap();

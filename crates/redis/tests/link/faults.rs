@@ -9,6 +9,7 @@ use crate::fleet::{FaultProxy, RedisServer};
 
 #[tokio::test]
 async fn a_late_reply_is_not_taken_for_another() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     let link = open(&proxy.url());
@@ -25,6 +26,7 @@ async fn a_late_reply_is_not_taken_for_another() {
 
 #[tokio::test]
 async fn replies_that_are_late_now_and_then_delay_only_those_behind_them() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     proxy.set_late(10, Duration::from_millis(50));
@@ -39,6 +41,7 @@ async fn replies_that_are_late_now_and_then_delay_only_those_behind_them() {
 
 #[tokio::test]
 async fn a_cable_that_was_cut_is_noticed_though_nobody_says_so() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     let link = open(&proxy.url());
@@ -56,6 +59,7 @@ async fn a_cable_that_was_cut_is_noticed_though_nobody_says_so() {
 
 #[tokio::test]
 async fn a_half_open_socket_is_replaced_while_new_connections_work() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     let link = open(&proxy.url());
@@ -74,6 +78,7 @@ async fn a_half_open_socket_is_replaced_while_new_connections_work() {
 
 #[tokio::test]
 async fn a_connection_that_is_closed_under_a_call_is_told_as_lost_and_made_again() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
     let link = open(&proxy.url());

@@ -14,6 +14,7 @@ fn cause(error: &LinkError) -> &DialError {
 
 #[tokio::test]
 async fn the_right_password_opens_and_a_wrong_one_or_none_says_so_without_showing_it() {
+    needs_redis!();
     let server = RedisServer::start_locked("--requirepass s/sam:e", ":s%2Fsam:e@").await;
     let at = format!("127.0.0.1:{}", server.port);
     assert_eq!(left(&open(&format!("redis://:s%2Fsam:e@{at}")), "ann").await, 999);
@@ -29,6 +30,7 @@ async fn the_right_password_opens_and_a_wrong_one_or_none_says_so_without_showin
 
 #[tokio::test]
 async fn a_user_needs_no_more_rights_than_the_message_names() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     server
         .tell("ACL SETUSER ledger on >sesame ~tg:* +evalsha +eval +time +get +mget +exists +set +del")
@@ -44,6 +46,7 @@ async fn a_user_needs_no_more_rights_than_the_message_names() {
 
 #[tokio::test]
 async fn tls_trusts_whom_it_is_told_to_and_nobody_else() {
+    needs_redis!();
     let folder = std::env::temp_dir().join(format!("tollgate-tls-{}", std::process::id()));
     let (ours, theirs) =
         (Certificates::write(&folder.join("ours")), Certificates::write(&folder.join("theirs")));
@@ -65,6 +68,7 @@ async fn tls_trusts_whom_it_is_told_to_and_nobody_else() {
 
 #[tokio::test]
 async fn a_server_that_wants_to_know_who_we_are_is_shown_a_certificate() {
+    needs_redis!();
     let folder = std::env::temp_dir().join(format!("tollgate-mtls-{}", std::process::id()));
     let ours = Certificates::write(&folder);
     let port = free_port();

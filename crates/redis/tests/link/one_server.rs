@@ -9,6 +9,7 @@ use crate::fleet::{RedisServer, free_port};
 
 #[tokio::test]
 async fn a_call_is_one_round_trip_and_one_more_where_the_script_is_unknown() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let link = open(&server.url());
     assert_eq!(left(&link, "ann").await, 999);
@@ -23,6 +24,7 @@ async fn a_call_is_one_round_trip_and_one_more_where_the_script_is_unknown() {
 
 #[tokio::test]
 async fn a_unix_socket_and_a_database_are_used_as_the_url_says() {
+    needs_redis!();
     let server = RedisServer::start("--unixsocket socket").await;
     let socket = server.folder.join("socket");
     let link = open(&format!("unix:{}?db=3", socket.display()));
@@ -35,6 +37,7 @@ async fn a_unix_socket_and_a_database_are_used_as_the_url_says() {
 
 #[tokio::test]
 async fn a_link_opens_before_the_store_is_there_and_says_why_it_is_not() {
+    needs_redis!();
     let port = free_port();
     let link = open(&format!("redis://127.0.0.1:{port}"));
     let refused = check(&link, "ann", PATIENCE).await.unwrap_err();
@@ -52,6 +55,7 @@ async fn a_link_opens_before_the_store_is_there_and_says_why_it_is_not() {
 
 #[tokio::test]
 async fn a_killed_server_is_noticed_at_once_and_found_again_when_it_is_restarted_empty() {
+    needs_redis!();
     let mut server = RedisServer::start("").await;
     let link = open(&server.url());
     assert_eq!(left(&link, "ann").await, 999);
@@ -66,6 +70,7 @@ async fn a_killed_server_is_noticed_at_once_and_found_again_when_it_is_restarted
 
 #[tokio::test]
 async fn a_stopped_server_holds_no_call_beyond_its_deadline_and_is_replaced() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let link = open(&server.url());
     left(&link, "ann").await;
@@ -82,6 +87,7 @@ async fn a_stopped_server_holds_no_call_beyond_its_deadline_and_is_replaced() {
 
 #[tokio::test]
 async fn no_more_calls_are_under_way_than_may_be() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let link = open_with(&server.url(), &LinkOptions { calls_max: 8, ..LinkOptions::default() });
     left(&link, "ann").await;
@@ -99,6 +105,7 @@ async fn no_more_calls_are_under_way_than_may_be() {
 
 #[tokio::test]
 async fn a_replica_a_full_server_and_a_stranger_at_the_key_are_told_apart() {
+    needs_redis!();
     let master = RedisServer::start("").await;
     let link = open(&master.url());
     left(&link, "ann").await;
@@ -144,6 +151,7 @@ async fn what_is_no_redis_server_is_said_to_be_none() {
 
 #[tokio::test]
 async fn each_change_of_status_is_told_once() {
+    needs_redis!();
     let mut server = RedisServer::start("").await;
     let link = open(&server.url());
     left(&link, "ann").await;

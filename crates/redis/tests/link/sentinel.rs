@@ -9,6 +9,7 @@ use crate::fleet::{SentinelFleet, until};
 
 #[tokio::test]
 async fn a_killed_master_is_followed_by_its_replica_within_a_second_of_the_promotion() {
+    needs_redis!();
     let mut fleet = SentinelFleet::start().await;
     let link = open(&fleet.url());
     assert_eq!(left(&link, "ann").await, 999);
@@ -22,6 +23,7 @@ async fn a_killed_master_is_followed_by_its_replica_within_a_second_of_the_promo
 
 #[tokio::test]
 async fn a_master_that_steps_down_alive_is_left_within_a_second_and_one_sentinel_is_enough() {
+    needs_redis!();
     let mut fleet = SentinelFleet::start().await;
     let link = open(&fleet.url());
     assert_eq!(left(&link, "ann").await, 999);
@@ -39,6 +41,7 @@ async fn a_master_that_steps_down_alive_is_left_within_a_second_and_one_sentinel
 
 #[tokio::test]
 async fn a_service_that_no_sentinel_watches_is_named() {
+    needs_redis!();
     let fleet = SentinelFleet::start().await;
     let url = fleet.url().replace("/ledger", "/other");
     let refused = check(&open(&url), "ann", PATIENCE).await.unwrap_err();

@@ -15,6 +15,7 @@ fn text(survey: &Survey) -> String {
 
 #[tokio::test]
 async fn a_sound_server_is_known_and_has_no_findings() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     let survey = survey(&server.url()).await;
     assert_eq!(survey.findings, []);
@@ -25,6 +26,7 @@ async fn a_sound_server_is_known_and_has_no_findings() {
 
 #[tokio::test]
 async fn settings_that_forget_and_servers_that_take_no_writes_are_warned_of() {
+    needs_redis!();
     let master = RedisServer::start("--maxmemory 100mb --maxmemory-policy allkeys-lru").await;
     let found = survey(&master.url()).await;
     assert!(
@@ -39,6 +41,7 @@ async fn settings_that_forget_and_servers_that_take_no_writes_are_warned_of() {
 
 #[tokio::test]
 async fn a_user_that_may_not_run_the_script_is_told_of_before_the_first_check() {
+    needs_redis!();
     let server = RedisServer::start("").await;
     server.tell("ACL SETUSER weak on >sesame ~tg:* +get").await;
     let found = survey(&format!("redis://weak:sesame@127.0.0.1:{}", server.port)).await;
@@ -49,6 +52,7 @@ async fn a_user_that_may_not_run_the_script_is_told_of_before_the_first_check() 
 
 #[tokio::test]
 async fn every_master_of_a_cluster_is_looked_at_and_one_of_them_is_no_store_by_itself() {
+    needs_redis!();
     let fleet = ClusterFleet::start().await;
     let found = survey(&fleet.url()).await;
     assert_eq!((found.servers.len(), found.findings.len()), (3, 0), "{found:?}");
