@@ -9,6 +9,8 @@ use crate::ServerError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DialError {
+    /// The first attempt takes longer than one should.
+    NotYet,
     /// The name means nothing, or nobody listens there, or it does not want us.
     Unreachable {
         /// Where.
@@ -77,6 +79,7 @@ pub enum DialError {
 impl fmt::Display for DialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NotYet => write!(f, "the first attempt to connect is still under way"),
             Self::Unreachable { address, problem } => {
                 write!(
                     f,

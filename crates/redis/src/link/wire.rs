@@ -84,7 +84,7 @@ impl Wire {
         Err(LinkError::Server(error))
     }
 
-    /// The connection; waits while the first attempt is under way, at most as long as that may take.
+    /// The connection; waits while the first attempt is under way, at most as long as one may take.
     pub(crate) async fn line(&self) -> Result<Line, LinkError> {
         match &*self.shared.state.borrow() {
             State::Live(line) => return Ok(line.clone()),
@@ -165,17 +165,33 @@ impl Supervisor {
     }
 
     async fn dial_until_live(&mut self, back_off: &mut BackOff) -> Held {
+        let Supervisor { dialer, target, options, shared } = self;
         loop {
             // The pause runs while we dial: an attempt that times out needs no pause after it.
             let pause = tokio::time::sleep(back_off.next());
-            match self.target.dial(&self.dialer).await {
+            let mut dialing = std::pin::pin!(target.dial(dialer));
+            let attempt = if let Ok(attempt) = tokio::time::timeout(options.dial_timeout, &mut dialing).await
+            {
+                attempt
+            } else {
+                // Sentinels and then a master may take longer than whoever calls should wait.
+                shared.state.send_if_modified(|state| {
+                    let is_dialing = matches!(state, State::Dialing);
+                    if is_dialing {
+                        *state = State::Down(Arc::new(DialError::NotYet));
+                    }
+                    is_dialing
+                });
+                dialing.await
+            };
+            match attempt {
                 Ok(held) => {
-                    Counters::count(&self.shared.counters.connects);
-                    self.publish(State::Live(held.line.clone()));
+                    Counters::count(&shared.counters.connects);
+                    shared.state.send_replace(State::Live(held.line.clone()));
                     return held;
                 }
-                Err(error) => self.publish(State::Down(Arc::new(error))),
-            }
+                Err(error) => shared.state.send_replace(State::Down(Arc::new(error))),
+            };
             pause.await;
         }
     }
@@ -186,8 +202,14 @@ impl Supervisor {
         if let Ok(other) = self.target.dial(&self.dialer).await {
             Counters::count(&self.shared.counters.connects);
             self.publish(State::Live(other.line.clone()));
-            let is_elsewhere = other.line.address != held.line.address;
-            *held = other;
+            let old = std::mem::replace(held, other);
+            let is_elsewhere = old.line.address != held.line.address;
+            // What is under way there may still be answered.
+            let silence_max = self.options.silence_max;
+            tokio::spawn(async move {
+                tokio::time::sleep(silence_max).await;
+                drop(old);
+            });
             if is_elsewhere {
                 return;
             }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::{RedisServer, until};
 
+/// A node's settings: what is lost is taken for lost after a second, and costs no other slot.
+const SETTINGS: &str = "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no";
 /// The slots of a cluster.
 const SLOTS: u16 = 16_384;
 
@@ -43,6 +45,32 @@ impl ClusterFleet {
         };
         until("the cluster is whole", Duration::from_secs(15), is_whole).await;
         fleet
+    }
+
+    /// Adds a node that follows one of the masters, and takes its place should it fail. Waits until it could.
+    pub(crate) async fn add_replica(&mut self, master: usize) {
+        let replica = RedisServer::start(SETTINGS).await;
+        let id = self.id(master).await;
+        replica.tell(&format!("CLUSTER MEET 127.0.0.1 {}", self.nodes[master].port)).await;
+        let follows = || async {
+            let _: Result<(), _> = replica.ask::<()>(&format!("CLUSTER REPLICATE {id}")).await;
+            replica
+                .ask::<String>("INFO replication")
+                .await
+                .is_ok_and(|info| info.contains("master_link_status:up"))
+        };
+        until("the replica follows", Duration::from_secs(10), follows).await;
+        let is_known = || async {
+            for node in &self.nodes {
+                let nodes: String = node.ask("CLUSTER NODES").await.unwrap_or_default();
+                if !nodes.contains(&format!(":{}@", replica.port)) || !nodes.contains("slave") {
+                    return false;
+                }
+            }
+            true
+        };
+        until("all know the replica", Duration::from_secs(10), is_known).await;
+        self.nodes.push(replica);
     }
 
     pub(crate) fn url(&self) -> String {

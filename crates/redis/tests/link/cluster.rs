@@ -98,6 +98,27 @@ async fn the_loss_of_a_node_is_told_at_once_touches_no_other_and_is_over_when_it
 }
 
 #[tokio::test]
+async fn a_replica_that_takes_a_lost_nodes_place_is_found_within_a_second() {
+    needs_redis!();
+    let mut fleet = ClusterFleet::start().await;
+    let lost = ClusterFleet::owner(slot_of(batch_of("ann").call().keys[0].as_slice()));
+    fleet.add_replica(lost).await;
+    let link = open(&fleet.url());
+    assert_eq!(left(&link, "ann").await, 999);
+    // Replication is not instant, and who wins an election was up to date.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    fleet.nodes[lost].kill();
+    let replica = &fleet.nodes[3];
+    let is_promoted = || async {
+        replica.ask::<String>("INFO replication").await.is_ok_and(|info| info.contains("role:master"))
+    };
+    until("the replica is promoted", Duration::from_secs(15), is_promoted).await;
+    let is_back = || async { check(&link, "ann", Duration::from_millis(50)).await.is_ok() };
+    until("its slots are answered", RECOVERY_MAX, is_back).await;
+    assert_eq!(left(&link, "ann").await, 997, "what was replicated is still charged");
+}
+
+#[tokio::test]
 async fn a_server_that_is_no_cluster_is_said_to_be_none() {
     needs_redis!();
     let server = RedisServer::start("").await;
