@@ -1,9 +1,9 @@
 //! Concurrent checks become one call.
 //!
 //! ```text
-//!  check ─┐                         flights_max calls are under way; whatever comes meanwhile gathers,
-//!  check ─┼─► gathering ─► flight   and leaves together when one of them has landed. A lonely check leaves at once.
-//!  check ─┘
+//!  check ─┐                         A lonely check leaves at once. Whatever comes while a call is under way gathers, and leaves
+//!  check ─┼─► gathering ─► flight   together when that has landed, or when it is a fair share of all who wait: then several
+//!  check ─┘                         calls are under way, and the server works while we read and write.
 //! ```
 //! In Cluster each slot gathers for itself, since a script may touch one slot alone; the flights of several slots share the
 //! connection to their node, and so are a pipeline.
@@ -33,7 +33,8 @@ use lane::{Lane, Load, Waiter};
 /// How many checks gather, and how many calls carry them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoalescerOptions {
-    /// Most calls under way at once; in Cluster, for each slot. More mean shorter waits and smaller batches.
+    /// Most calls under way at once; in Cluster, for each slot. More mean shorter waits where the
+    /// store is far away, and smaller batches.
     pub flights_max: usize,
     /// Most operations in one call. The server does nothing else meanwhile: 128 take it about half a millisecond.
     pub batch_max: usize,
@@ -133,7 +134,7 @@ impl Coalescer {
         }
         let lane = lanes.by_slot.entry(slot).or_default();
         let added = lane.add(&add, &self.0.options);
-        let has_departed = added.is_ok() && lane.depart(self.0.options.flights_max);
+        let has_departed = added.is_ok() && lane.depart(&self.0.options);
         if let Err(error) = added {
             lanes.forget_if_idle(slot);
             return Err(error.into());

@@ -55,15 +55,14 @@ pub(super) struct Lane {
 impl Lane {
     /// Adds an operation to the batch that gathers, or to a new one if that is full. [`Lane::wait`] must follow.
     ///
-    /// A batch is full when it has its share of the crowd: one for each call that may be under way, and one that gathers. Callers that
-    /// all wait for the same answer would all come back at once, and the server would have nothing to do meanwhile.
+    /// A batch is full when it has its share of the crowd, one for each call that may be under way. Callers that all wait for the
+    /// same answer would all come back at once, and the server would have nothing to do meanwhile.
     pub(super) fn add(
         &mut self,
         add: &impl Fn(&mut Batch) -> Result<(), BatchError>,
         options: &CoalescerOptions,
     ) -> Result<(), BatchError> {
-        let share = self.crowd.size().div_ceil(options.flights_max + 1).max(SHARE_MIN).min(options.batch_max);
-        if self.gathering.batch.len() < share {
+        if self.gathering.batch.len() < self.share(options) {
             match add(&mut self.gathering.batch) {
                 Err(BatchError::Full) if !self.gathering.batch.is_empty() => {}
                 added => return added,
@@ -83,11 +82,17 @@ impl Lane {
         self.crowd.now = self.crowd.now.max(self.outstanding);
     }
 
-    /// Whether one more call may be under way; it counts from now on.
-    pub(super) fn depart(&mut self, flights_max: usize) -> bool {
-        let may = self.flights < flights_max;
+    /// Whether one more call leaves now; it counts from now on. The first leaves at once, another when it has its share: a call costs the
+    /// server as much as several checks.
+    pub(super) fn depart(&mut self, options: &CoalescerOptions) -> bool {
+        let has_share = !self.full.is_empty() || self.gathering.batch.len() >= self.share(options);
+        let may = self.flights == 0 || (self.flights < options.flights_max && has_share);
         self.flights += usize::from(may);
         may
+    }
+
+    fn share(&self, options: &CoalescerOptions) -> usize {
+        self.crowd.size().div_ceil(options.flights_max).max(SHARE_MIN).min(options.batch_max)
     }
 
     /// What a call carries next, now that so many have their answers; if nothing waits, the call is over.
