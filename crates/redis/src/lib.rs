@@ -25,6 +25,7 @@
 
 mod batch;
 mod batch_error;
+mod batch_reply;
 mod call;
 mod checked;
 mod declaration;
@@ -32,6 +33,7 @@ mod item;
 mod key_name;
 mod limit_history;
 mod limit_refused;
+mod limit_words;
 mod reply;
 mod reservation_record;
 mod rule_identity;

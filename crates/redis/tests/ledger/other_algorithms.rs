@@ -155,12 +155,12 @@ fn a_log_remembers_a_bounded_number_of_charges() {
         let (key, start) = (name(), START.to_string());
         let words = [b"EVAL".as_slice(), fill.as_bytes(), b"1", key.as_bytes(), start.as_bytes()];
         assert_eq!(connection.ask(&words), Reply::Integer(1));
-        let full = 1_000_000_000_000 - 65_540_000_000;
+        let left = 1_000_000_000_000 - 65_540_000_000;
         for more in 1..=3 {
             let told = enter_at(connection, &limit, 1, START + 100_000 + more);
             assert_eq!(
                 told.buckets[0].balance,
-                full - 1_000_000 * i64::try_from(more).unwrap(),
+                left - 1_000_000 * i64::try_from(more).unwrap(),
                 "{engine:?}"
             );
             let entries = integer(&connection.ask(&[b"ZCARD".as_slice(), name().as_bytes()]));
