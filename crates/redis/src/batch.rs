@@ -12,7 +12,7 @@ use crate::item::{Charge, Correction, Due, Item, KeyRef, RESERVATION_TIMEOUT_MAX
 use crate::shared_limit::StateKind;
 use crate::terms::BURST_MICROS_MAX;
 use crate::words::Words;
-use crate::{BatchError, Call, KeyName, Script, SharedLimit};
+use crate::{BatchError, Call, KeyName, Receipt, Script, SharedLimit};
 
 /// Most operations of one batch.
 pub const ITEMS_MAX: usize = 1_024;
@@ -57,26 +57,26 @@ impl Batch {
         self.enter(charges)
     }
 
-    /// [`Batch::check`], where charges may take places: whoever asks gives them back by [`Batch::leave`].
+    /// [`Batch::check`], where charges may take places: whoever asks gives them back by [`Batch::let_go`].
     pub fn enter(&mut self, charges: &[Charge]) -> Result<(), BatchError> {
         let wanted = self.wanted(charges, 1)?;
         self.push(Item::Check { wanted }, 0);
         Ok(())
     }
 
-    /// Gives back the places that `cost` took in `generation` at a time of the server: see [`crate::BucketTold::generation`] and
-    /// [`crate::Checked::now_micros`]. Nothing changes if they have timed out or were reset.
-    pub fn leave(
+    /// Gives back a whole charge that was made, by its receipt: places by whoever is done, tokens of a check that came to nothing. No more
+    /// than if it had never been made: what the bucket would have minted beyond full meanwhile is lost, as is what a reset has forgiven.
+    /// Places that have timed out are others' by then. In a leaky bucket, only the last one in gives back. Not idempotent: do it once.
+    pub fn let_go(
         &mut self,
         key: KeyName,
         limit: &SharedLimit,
         cost: Cost,
-        generation: u64,
-        made_micros: u64,
+        receipt: Receipt,
     ) -> Result<(), BatchError> {
         let (key, limit) = self.bucket(key, limit)?;
         let cost = cost.as_micros().min(BURST_MICROS_MAX);
-        self.push(Item::Leave { key, limit, cost, generation, made_micros }, 0);
+        self.push(Item::LetGo { key, limit, cost, receipt }, 0);
         Ok(())
     }
 

@@ -47,7 +47,7 @@ mod words;
 pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
 pub use batch_error::BatchError;
 pub use call::Call;
-pub use checked::{BucketTold, Checked, Outcome};
+pub use checked::{BucketTold, Checked, Outcome, Receipt};
 pub use declaration::{Declaration, DeclareError, DeclareStep, HISTORY_LIFETIME};
 pub use item::{Charge, Correction, RESERVATION_TIMEOUT_MAX};
 pub use key_name::{KEY_NAME_BYTES_MAX, KeyName, KeySpace, KeySpaceError};

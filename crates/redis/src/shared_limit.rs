@@ -8,7 +8,7 @@ use tollgate_core::{Algorithm, Limit, Moment, Ruler, Span, StampedBalance, Stamp
 use crate::limit_history::LimitHistory;
 use crate::limit_words::{PLACE_MICROS, json, plain_words, step_of};
 use crate::terms::{MICROS_MAX, Terms, accept_amount};
-use crate::{LimitRefused, RuleIdentity};
+use crate::{LimitRefused, Receipt, RuleIdentity};
 
 /// A limit that the server can keep, of a rule or come with the call. Cheap to clone; a batch names each once.
 #[derive(Debug, Clone)]
@@ -134,6 +134,25 @@ impl SharedLimit {
             Kind::Rule(ruler) if ruler.log().is_some() => StateKind::SortedSet,
             _ => StateKind::Value,
         }
+    }
+
+    /// By how many microseconds the bucket's stamp is ahead, and what its charge is known by.
+    pub(crate) fn receipt(&self, balance: i64, third: u64, now_micros: u64) -> (u64, Receipt) {
+        let stamped = now_micros.saturating_add(third);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let (ahead, paid, made_micros) = match &self.0.kind {
+            Kind::Rule(ruler) => match ruler.algorithm() {
+                Algorithm::SlidingCounter(_) | Algorithm::Concurrency(_) => (0, signed(third), now_micros),
+                Algorithm::SlidingLog(_) => (0, signed(stamped), now_micros),
+                // A queue is stored as what is missing of it.
+                Algorithm::LeakyBucket(leaky) => {
+                    (third, balance.saturating_sub_unsigned(leaky.queue().as_micros()), stamped)
+                }
+                _ => (third, balance, stamped),
+            },
+            Kind::Explicit(_) => (third, balance, stamped),
+        };
+        (ahead, Receipt { paid, made_micros })
     }
 
     /// Micro-tokens of one step that its algorithm counts in; costs, and what must be kept, are rounded up to it.
