@@ -8,14 +8,11 @@ use std::collections::hash_map::Entry;
 use tollgate::CheckError;
 use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
 
-use crate::checked::{BucketTold, Checked, Numbers, Outcome};
 use crate::item::{Charge, Correction, Due, Item, KeyRef, RESERVATION_TIMEOUT_MAX, Wanted};
-use crate::reply::Integers;
 use crate::shared_limit::StateKind;
 use crate::terms::BURST_MICROS_MAX;
-use crate::told::{Changed, KeyFault, Told};
 use crate::words::Words;
-use crate::{BatchError, Call, KeyName, Reply, ReplyError, Script, ServerError, SharedLimit};
+use crate::{BatchError, Call, KeyName, Receipt, Script, SharedLimit};
 
 /// Most operations of one batch.
 pub const ITEMS_MAX: usize = 1_024;
@@ -33,8 +30,8 @@ pub struct Batch {
     values: Vec<KeyName>,
     sorted_sets: Vec<KeyName>,
     numbers: HashMap<SharedLimit, usize>,
-    limits: Vec<SharedLimit>,
-    items: Vec<Item>,
+    pub(crate) limits: Vec<SharedLimit>,
+    pub(crate) items: Vec<Item>,
     bytes: usize,
 }
 
@@ -60,26 +57,26 @@ impl Batch {
         self.enter(charges)
     }
 
-    /// [`Batch::check`], where charges may take places: whoever asks gives them back by [`Batch::leave`].
+    /// [`Batch::check`], where charges may take places: whoever asks gives them back by [`Batch::let_go`].
     pub fn enter(&mut self, charges: &[Charge]) -> Result<(), BatchError> {
         let wanted = self.wanted(charges, 1)?;
         self.push(Item::Check { wanted }, 0);
         Ok(())
     }
 
-    /// Gives back the places that `cost` took in `generation` at a time of the server: see [`crate::BucketTold::generation`] and
-    /// [`Checked::now_micros`]. Nothing changes if they have timed out or were reset.
-    pub fn leave(
+    /// Gives back a whole charge that was made, by its receipt: places by whoever is done, tokens of a check that came to nothing. No more
+    /// than if it had never been made: what the bucket would have minted beyond full meanwhile is lost, as is what a reset has forgiven.
+    /// Places that have timed out are others' by then. In a leaky bucket, only the last one in gives back. Not idempotent: do it once.
+    pub fn let_go(
         &mut self,
         key: KeyName,
         limit: &SharedLimit,
         cost: Cost,
-        generation: u64,
-        made_micros: u64,
+        receipt: Receipt,
     ) -> Result<(), BatchError> {
         let (key, limit) = self.bucket(key, limit)?;
         let cost = cost.as_micros().min(BURST_MICROS_MAX);
-        self.push(Item::Leave { key, limit, cost, generation, made_micros }, 0);
+        self.push(Item::LetGo { key, limit, cost, receipt }, 0);
         Ok(())
     }
 
@@ -198,62 +195,6 @@ impl Batch {
         Call { script: Script::decide(), keys, arguments: words.into_arguments() }
     }
 
-    /// What each operation is told, in order.
-    pub fn read(&self, reply: &Reply) -> Result<Vec<Told>, ServerError> {
-        let mut numbers = Integers::of(ServerError::unless(reply)?)?;
-        let now = numbers.next_amount()?;
-        let told: Result<Vec<Told>, ReplyError> =
-            self.items.iter().map(|item| self.told(item, now, &mut numbers)).collect();
-        let told = told?;
-        numbers.end()?;
-        Ok(told)
-    }
-
-    fn told(&self, item: &Item, now: u64, numbers: &mut Integers<'_>) -> Result<Told, ReplyError> {
-        let status = numbers.next()?;
-        if status == 9 {
-            let code = numbers.next()?;
-            let unknown = || ReplyError::new(format!("{code} is no fault"));
-            return KeyFault::of_code(code).map(Told::Fault).ok_or_else(unknown);
-        }
-        if let Some(wanted) = item.wanted() {
-            return self.checked(wanted, status, now, numbers).map(Told::Checked);
-        }
-        match (item, status) {
-            (Item::Settle { .. }, 4) => Ok(Told::Unknown),
-            (Item::Settle { due, .. }, 1) => {
-                due.iter().map(|_| changed(numbers)).collect::<Result<_, _>>().map(Told::Settled)
-            }
-            (_, 1) => changed(numbers).map(Told::Changed),
-            _ => Err(ReplyError::new(format!("{status} is no status"))),
-        }
-    }
-
-    fn checked(
-        &self,
-        wanted: &[Wanted],
-        status: i64,
-        now: u64,
-        numbers: &mut Integers<'_>,
-    ) -> Result<Checked, ReplyError> {
-        let (outcome, is_retold) = match status {
-            0 => (Outcome::Denied, false),
-            1 => (Outcome::Admitted, false),
-            2 => (Outcome::Never, false),
-            3 => (Outcome::Admitted, true),
-            _ => return Err(ReplyError::new(format!("{status} is no status"))),
-        };
-        let now_micros = if is_retold { numbers.next_amount()? } else { now };
-        let mut buckets = Vec::with_capacity(wanted.len());
-        for wanted in wanted {
-            let (balance, wait) = (numbers.next()?, numbers.next()?);
-            let three = Numbers { balance, wait, third: numbers.next_amount()? };
-            let limit = self.limits.get(wanted.limit).ok_or_else(|| ReplyError::new("a limit is lost"))?;
-            buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, three));
-        }
-        Ok(Checked { outcome, is_retold, now_micros, buckets })
-    }
-
     /// The buckets that charges name, each once.
     fn wanted(&mut self, charges: &[Charge], cost_min: u64) -> Result<Vec<Wanted>, BatchError> {
         let mut merged: Vec<(&Charge, Wanted)> = Vec::with_capacity(charges.len());
@@ -355,8 +296,4 @@ fn refuse_places(charges: &[Charge]) -> Result<(), CheckError> {
         Some(charge) => Err(CheckError::NeedsGuard { charge }),
         None => Ok(()),
     }
-}
-
-fn changed(numbers: &mut Integers<'_>) -> Result<Changed, ReplyError> {
-    Ok(Changed { before: numbers.next()?, after: numbers.next()? })
 }

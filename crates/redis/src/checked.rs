@@ -43,10 +43,20 @@ pub struct BucketTold {
     pub wait: Option<Span>,
     /// How long whoever was admitted must wait before it leaves a leaky bucket.
     pub delay: Span,
-    /// In which generation places were taken, to be said when they are given back; `None` where there are no places.
-    pub generation: Option<u64>,
+    /// What to say when the charge is given back; of a check that was not admitted it means nothing.
+    pub receipt: Receipt,
     /// How long until it is full, if nobody spends; `None` where only a peek of a full bucket's cost tells.
     pub time_to_full: Option<Span>,
+}
+
+/// A charge that was made, as the script knows it again: see [`crate::Batch::let_go`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    /// Where the charge left the bucket; of places the generation, of a sliding counter the window's number, of a log when it counts as
+    /// made.
+    pub paid: i64,
+    /// When it was made, in microseconds since 1970.
+    pub made_micros: u64,
 }
 
 /// The three numbers of one bucket.
@@ -55,7 +65,7 @@ pub(crate) struct Numbers {
     pub(crate) balance: i64,
     /// Microseconds; negative is never.
     pub(crate) wait: i64,
-    /// Microseconds until the bucket's stamp; of places, their generation.
+    /// Microseconds until the bucket's stamp; of places the generation, of a sliding counter the window's number.
     pub(crate) third: u64,
 }
 
@@ -68,7 +78,7 @@ impl BucketTold {
         numbers: Numbers,
     ) -> BucketTold {
         let Numbers { balance, wait, third } = numbers;
-        let (ahead, generation) = if limit.takes_places() { (0, Some(third)) } else { (third, None) };
+        let (ahead, receipt) = limit.receipt(balance, third, now);
         let least = limit.least();
         let has_least = balance >= 0 && balance.unsigned_abs() >= least;
         let keep = wanted.keep.div_ceil(limit.step()).saturating_mul(limit.step());
@@ -81,7 +91,7 @@ impl BucketTold {
             remaining: Tokens::from_micros(if has_least { free } else { 0 }),
             wait: u64::try_from(wait).ok().map(Span::from_micros),
             delay: if is_admitted { limit.delay(before, now, ahead) } else { Span::ZERO },
-            generation,
+            receipt,
             time_to_full: limit.time_to_full(balance, now, ahead),
         }
     }

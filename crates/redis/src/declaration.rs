@@ -17,8 +17,8 @@ use crate::limit_history::{Declared, HistoryError, LimitHistory};
 use crate::reply::kind;
 use crate::{Call, KeySpace, Reply, ReplyError, RuleIdentity, Script, ServerError};
 
-/// How long a rule's record is kept after a node last declared or renewed it: 90 days, and at least twice the time to full. When it
-/// is gone, the next declaration begins a new history: nothing is credited for the time before.
+/// How long a rule's record is kept after a node last read or wrote it: 90 days (45 at the least), and after a change at least twice the
+/// time to full. When it is gone, the next declaration begins a new history: nothing is credited for the time before.
 pub const HISTORY_LIFETIME: Span = Span::from_secs(90 * 86_400);
 
 /// Times that a node looks again because another one was quicker, before it gives up.
@@ -80,7 +80,7 @@ impl Declaration {
 
     /// What to send first.
     pub fn begin(&self) -> Call {
-        self.call(Vec::new())
+        self.call(HISTORY_LIFETIME.as_nanos() / 1_000_000, Vec::new())
     }
 
     /// What the reply means.
@@ -101,17 +101,18 @@ impl Declaration {
                 if self.attempts > ATTEMPTS_MAX {
                     return Err(DeclareError::Contended);
                 }
-                let lifetime = lifetime_ms(&next).to_string().into_bytes();
-                let words = vec![now.to_string().into_bytes(), record, self.record(&next), lifetime];
-                Ok(DeclareStep::Send(self.call(words)))
+                let words = vec![now.to_string().into_bytes(), record, self.record(&next)];
+                Ok(DeclareStep::Send(self.call(lifetime_ms(&next), words)))
             }
             // It was written, and is not what was to be written: this release does not read back what it writes.
             _ => Err(DeclareError::History(HistoryError::BadRecord)),
         }
     }
 
-    fn call(&self, words: Vec<Vec<u8>>) -> Call {
-        let mut arguments = vec![crate::SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec()];
+    fn call(&self, lifetime_ms: u64, words: Vec<Vec<u8>>) -> Call {
+        let begin = [u64::from(crate::SCRIPT_VERSION), 0, lifetime_ms];
+        let mut arguments: Vec<Vec<u8>> =
+            begin.iter().map(|number| number.to_string().into_bytes()).collect();
         arguments.extend(words);
         Call { script: Script::declare(), keys: vec![self.key.clone()], arguments }
     }

@@ -2,7 +2,7 @@
 
 use tollgate_core::{BucketSet, Cost, Span, Tokens};
 
-use crate::{KeyName, SharedLimit};
+use crate::{KeyName, Receipt, SharedLimit};
 
 /// Longest time that a reservation may be open: a reset is remembered for as long, so that what it forgave is not given back as well.
 pub const RESERVATION_TIMEOUT_MAX: Span = Span::from_secs(7 * 86_400);
@@ -87,7 +87,7 @@ pub(crate) enum Item {
     Give { key: KeyRef, limit: usize, amount: u64 },
     Take { key: KeyRef, limit: usize, amount: u64, debt_max: u64 },
     Reset { key: KeyRef, limit: usize },
-    Leave { key: KeyRef, limit: usize, cost: u64, generation: u64, made_micros: u64 },
+    LetGo { key: KeyRef, limit: usize, cost: u64, receipt: Receipt },
 }
 
 impl Item {

@@ -25,6 +25,7 @@
 
 mod batch;
 mod batch_error;
+mod batch_reply;
 mod call;
 mod checked;
 mod declaration;
@@ -32,6 +33,7 @@ mod item;
 mod key_name;
 mod limit_history;
 mod limit_refused;
+mod limit_words;
 mod reply;
 mod reservation_record;
 mod rule_identity;
@@ -47,7 +49,7 @@ mod link;
 pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
 pub use batch_error::BatchError;
 pub use call::Call;
-pub use checked::{BucketTold, Checked, Outcome};
+pub use checked::{BucketTold, Checked, Outcome, Receipt};
 pub use declaration::{Declaration, DeclareError, DeclareStep, HISTORY_LIFETIME};
 pub use item::{Charge, Correction, RESERVATION_TIMEOUT_MAX};
 pub use key_name::{KEY_NAME_BYTES_MAX, KeyName, KeySpace, KeySpaceError};

@@ -116,7 +116,7 @@ impl fmt::Display for ServerError {
             }
             Self::NotAllowed(said) => write!(
                 f,
-                "the server does not let us in; give a user that may run EVALSHA, TIME, GET, MGET, EXISTS, SET and DEL on our keys: {said}"
+                "the server does not let us in; give a user that may run EVALSHA, TIME, GET, MGET, EXISTS, SET, DEL, PEXPIRE and those of sorted sets on our keys: {said}"
             ),
             Self::Elsewhere(said) => write!(f, "the keys are on another node of the cluster: {said}"),
             Self::WrongType(said) => {

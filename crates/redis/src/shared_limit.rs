@@ -1,20 +1,14 @@
 //! A limit as the script reads it, and what its answers mean.
 
-use std::fmt::Write;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use tollgate_core::{Algorithm, Limit, Moment, Ruler, Span, StampedBalance, StampedLevel, Tokens};
 
-use crate::limit_history::{LimitHistory, Segment, is_below};
+use crate::limit_history::LimitHistory;
+use crate::limit_words::{PLACE_MICROS, json, plain_words, step_of};
 use crate::terms::{MICROS_MAX, Terms, accept_amount};
-use crate::{LimitRefused, RuleIdentity};
-
-/// Days of the longest month, for how long a window of the calendar may last.
-const MONTH_DAYS_MAX: u64 = 31;
-const DAY_MICROS: u64 = 86_400_000_000;
-/// Micro-tokens of a place at work.
-const PLACE_MICROS: u64 = 1_000_000;
+use crate::{LimitRefused, Receipt, RuleIdentity};
 
 /// A limit that the server can keep, of a rule or come with the call. Cheap to clone; a batch names each once.
 #[derive(Debug, Clone)]
@@ -142,6 +136,25 @@ impl SharedLimit {
         }
     }
 
+    /// By how many microseconds the bucket's stamp is ahead, and what its charge is known by.
+    pub(crate) fn receipt(&self, balance: i64, third: u64, now_micros: u64) -> (u64, Receipt) {
+        let stamped = now_micros.saturating_add(third);
+        let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let (ahead, paid, made_micros) = match &self.0.kind {
+            Kind::Rule(ruler) => match ruler.algorithm() {
+                Algorithm::SlidingCounter(_) | Algorithm::Concurrency(_) => (0, signed(third), now_micros),
+                Algorithm::SlidingLog(_) => (0, signed(stamped), now_micros),
+                // A queue is stored as what is missing of it.
+                Algorithm::LeakyBucket(leaky) => {
+                    (third, balance.saturating_sub_unsigned(leaky.queue().as_micros()), stamped)
+                }
+                _ => (third, balance, stamped),
+            },
+            Kind::Explicit(_) => (third, balance, stamped),
+        };
+        (ahead, Receipt { paid, made_micros })
+    }
+
     /// Micro-tokens of one step that its algorithm counts in; costs, and what must be kept, are rounded up to it.
     pub(crate) fn step(&self) -> u64 {
         match &self.0.kind {
@@ -207,12 +220,6 @@ impl Hash for SharedLimit {
     }
 }
 
-/// Micro-tokens of one step of a sliding counter: a power of ten, which its words say.
-fn step_of(ruler: &Ruler) -> u64 {
-    let digits = u32::try_from(ruler.words()[13] & 0xff).unwrap_or(0);
-    10_u64.pow(digits.min(18))
-}
-
 fn accept_limit(limit: &Limit) -> Result<Terms, LimitRefused> {
     let [num, den, _] = limit.terms();
     let terms = Terms::new(num, den)?;
@@ -221,7 +228,7 @@ fn accept_limit(limit: &Limit) -> Result<Terms, LimitRefused> {
 }
 
 /// Whole microseconds of a window.
-fn accept_window(window: Span) -> Result<u64, LimitRefused> {
+pub(crate) fn accept_window(window: Span) -> Result<u64, LimitRefused> {
     let (micros, rest) = (window.as_nanos() / 1_000, window.as_nanos() % 1_000);
     if rest != 0 {
         Err(LimitRefused::NotWholeMicros(window))
@@ -235,132 +242,4 @@ fn accept_window(window: Span) -> Result<u64, LimitRefused> {
 fn words_of(algorithm: Algorithm) -> [u64; Ruler::WORDS] {
     let start = tollgate_core::Start { now: Moment::default(), offset: 0, origin: 0 };
     Ruler::new(algorithm, start).words()
-}
-
-/// The short words of a token bucket whose limit was never changed; `None` of any other.
-fn plain_words(history: &LimitHistory, head: &Segment) -> Result<Option<Vec<String>>, LimitRefused> {
-    let [num, den, burst, _, base, _, fraction, ..] = head.ruler.words();
-    let is_plain = matches!(head.ruler.algorithm(), Algorithm::TokenBucket(_))
-        && history.segments.len() == 1
-        && history.forgotten.is_none()
-        && fraction == 0
-        && head.slow.is_none_or(|slow| slow.now == [num, den]);
-    if !is_plain {
-        return Ok(None);
-    }
-    let terms = Terms::new(num, den)?;
-    let numbers = [terms.num, terms.den, burst, base / 1_000];
-    Ok(Some(["b".to_owned()].into_iter().chain(numbers.map(|number| number.to_string())).collect()))
-}
-
-/// The limit in full, with those before it.
-fn json(history: &LimitHistory, head: &Segment, tier: Option<&RuleIdentity>) -> Result<String, LimitRefused> {
-    let words = head.ruler.words();
-    let [a, b, d] = [words[11], words[12], words[14]];
-    let mut text = String::from("{");
-    match head.ruler.algorithm() {
-        Algorithm::TokenBucket(_) => text.push_str("\"k\":\"t\","),
-        Algorithm::LeakyBucket(leaky) => {
-            let _ = write!(text, "\"k\":\"q\",\"least\":{},", leaky.least().as_micros());
-        }
-        Algorithm::FixedWindow(_) => text.push_str("\"k\":\"w\","),
-        Algorithm::SlidingCounter(counter) => {
-            let step = step_of(&head.ruler);
-            let (full, early) = (head.ruler.full().as_micros(), d / 1_000);
-            let window = accept_window(counter.window())?;
-            return Ok(format!(
-                "{{\"k\":\"n\",\"burst\":{full},\"step\":{step},\"span\":{window},\"early\":{early}}}"
-            ));
-        }
-        Algorithm::SlidingLog(log) => {
-            let window = accept_window(log.window())?;
-            return Ok(format!("{{\"k\":\"l\",\"burst\":{a},\"step\":1,\"span\":{window}}}"));
-        }
-        Algorithm::Concurrency(_) => {
-            let (full, generation, early) = (head.ruler.full().as_micros(), b / 1_000, d / 1_000);
-            return Ok(format!(
-                "{{\"k\":\"p\",\"burst\":{full},\"step\":{PLACE_MICROS},\"span\":{generation},\"early\":{early}}}"
-            ));
-        }
-        _ => return Err(LimitRefused::Unknown),
-    }
-    if let Some(tier) = tier {
-        let _ = write!(text, "\"fam\":\"{}\",\"tag\":{},", tier.digest(), tier.tag());
-    }
-    push_segment(&mut text, head)?;
-    let _ = write!(text, ",\"head\":{}", words[8]);
-    if let Some(slow) = head.slow {
-        let slow = Terms::new(slow.now[0], slow.now[1])?;
-        let _ = write!(text, ",\"slow\":[{},{}]", slow.num, slow.den);
-    }
-    push_past(&mut text, history)?;
-    text.push('}');
-    Ok(text)
-}
-
-/// When it begins, and what it mints.
-fn push_segment(text: &mut String, segment: &Segment) -> Result<(), LimitRefused> {
-    let words = segment.ruler.words();
-    let [num, den, burst, _, base, _, fraction, ..] = words;
-    let _ = write!(text, "\"from\":{},\"burst\":{burst}", base / 1_000);
-    if let Algorithm::FixedWindow(_) = segment.ruler.algorithm() {
-        let (unit, length, early) = (words[11], words[12], words[13].cast_signed());
-        let (length, longest) = match unit {
-            0 => (length / 1_000, length / 1_000),
-            _ => (length, length * MONTH_DAYS_MAX * DAY_MICROS),
-        };
-        let unit = if unit == 0 { "micros" } else { "months" };
-        let _ = write!(
-            text,
-            ",\"window\":{{\"{unit}\":{length},\"early\":{}}},\"longest\":{longest}",
-            early / 1_000
-        );
-        return Ok(());
-    }
-    let terms = Terms::new(num, den)?;
-    let fraction = fraction / terms.shrunk;
-    let _ = write!(text, ",\"num\":{},\"den\":{},\"frac\":{fraction}", terms.num, terms.den);
-    Ok(())
-}
-
-/// The limits before the one in force, and what a bucket that is gone may have lacked.
-fn push_past(text: &mut String, history: &LimitHistory) -> Result<(), LimitRefused> {
-    let Some((_, past)) = history.segments.split_first().filter(|(_, past)| !past.is_empty()) else {
-        return Ok(());
-    };
-    text.push_str(",\"past\":[");
-    for (index, segment) in past.iter().enumerate() {
-        text.push_str(if index == 0 { "{" } else { ",{" });
-        push_segment(text, segment)?;
-        text.push('}');
-    }
-    text.push(']');
-    let mut gone = Vec::new();
-    for (index, newer) in history.segments.iter().enumerate() {
-        let older = match (history.segments.get(index + 1), history.forgotten) {
-            (Some(older), _) => older.slow.map(|slow| (older.ruler.words()[2], slow.fastest)),
-            (None, Some(forgotten)) => Some((forgotten.burst, forgotten.fastest_kept)),
-            (None, None) => None,
-        };
-        let rates = history.segments[..=index].iter().map(|segment| {
-            let [num, den, ..] = segment.ruler.words();
-            [num, den]
-        });
-        // A key that was kept by a rate which none since has been below was full when it went.
-        if let Some((burst, fastest)) =
-            older.filter(|(_, fastest)| rates.clone().any(|rate| is_below(rate, *fastest)))
-        {
-            let fastest = Terms::new(fastest[0], fastest[1])?;
-            gone.push(format!("[{},{burst},{},{}]", newer.base_micros(), fastest.num, fastest.den));
-        }
-    }
-    if !gone.is_empty() {
-        let _ = write!(text, ",\"gone\":[{}]", gone.join(","));
-    }
-    let has_rate = !matches!(history.algorithm(), Some(Algorithm::FixedWindow(_)));
-    if let Some(forgotten) = history.forgotten.filter(|_| has_rate) {
-        let lowest = Terms::new(forgotten.lowest[0], forgotten.lowest[1])?;
-        let _ = write!(text, ",\"low\":[{},{},{}]", lowest.num, lowest.den, forgotten.burst);
-    }
-    Ok(())
 }

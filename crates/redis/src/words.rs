@@ -94,12 +94,12 @@ impl Words {
                 self.number(*amount);
                 self.number(*debt_max);
             }
-            Item::Leave { key, limit, cost, generation, made_micros } => {
+            Item::LetGo { key, limit, cost, receipt } => {
                 self.text(b"l");
                 self.bucket(*key, *limit);
-                for number in [*cost, *generation, *made_micros] {
-                    self.number(number);
-                }
+                self.number(*cost);
+                self.text(receipt.paid.to_string().as_bytes());
+                self.number(receipt.made_micros);
             }
             Item::Reset { key, limit } => {
                 self.text(b"x");

@@ -588,7 +588,10 @@ local function make_others()
     held[k], changed[k] = { number, before, here }, L
   end
   function counter.charge(L, k, cost) count(L, k, cost / L.step) end
-  function counter.third() return 0 end
+  function counter.third(L, k)
+    local number = counts(L, k)
+    return number
+  end
   function counter.paid(L, k) return held[k][1] end
   function counter.give(L, k, micros)
     local given = whole(micros, L.step)
@@ -709,7 +712,7 @@ local function make_others()
   function log.charge(L, k, cost)
     held[k].add, changed[k] = held[k].add + cost, L
   end
-  function log.third() return 0 end
+  function log.third(L, k) return held[k].at > now and held[k].at - now or 0 end
   function log.paid(L, k) return held[k].at > now and held[k].at or now end
   local function keep_for(L, k, micros)
     local milliseconds = floor(micros / 1000) + 1001
@@ -1153,14 +1156,14 @@ while at < last do
       end
     end
   elseif op == 'l' then
-    -- Leave: places that were taken in a generation at a time.
+    -- Let go: a charge that left the bucket at `paid` (places: taken in that generation) at a time.
     local k, L = bucket()
-    local cost, generation, made = amount(), amount(), amount()
+    local cost, paid, made = amount(), number(), amount()
     if faults[k] then
       tell(9)
       tell(faults[k])
     else
-      tell_change(give_back(L, k, 0, cost, generation, made))
+      tell_change(give_back(L, k, cost, cost, paid, made))
     end
   elseif op == 'g' or op == 't' or op == 'x' then
     local k, L = bucket()

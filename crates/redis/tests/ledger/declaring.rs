@@ -56,6 +56,26 @@ fn whoever_declares_last_is_right_and_all_see_one_history() {
 }
 
 #[test]
+fn a_record_that_is_read_is_kept() {
+    on_every_server(|engine, _, connection| {
+        let rule = RuleIdentity::new("default", "user");
+        let key = KeySpace::default().history(&rule);
+        declare_at(connection, &rule, bucket(10, 50), START).unwrap();
+        let kept = |connection: &mut Connection| {
+            let days =
+                crate::asking::integer(&connection.ask(&[b"PTTL".as_slice(), key.as_bytes()])) / 86_400_000;
+            let soon = (40 * 86_400_000_u64).to_string();
+            connection.ask(&[b"PEXPIRE".as_slice(), key.as_bytes(), soon.as_bytes()]);
+            days
+        };
+        assert_eq!(kept(connection), 90, "{engine:?}");
+        assert_eq!(kept(connection), 40, "{engine:?}");
+        declare_at(connection, &rule, bucket(10, 50), START).unwrap();
+        assert_eq!(kept(connection), 90, "{engine:?}");
+    });
+}
+
+#[test]
 fn of_two_nodes_that_declare_at_once_one_goes_first() {
     on_every_server(|_, _, connection| {
         let rule = RuleIdentity::new("default", "user");

@@ -39,9 +39,8 @@ fn leave_at(
     tokens: u64,
     now: u64,
 ) -> Changed {
-    let (generation, made) = (entered.buckets[0].generation.unwrap(), entered.now_micros);
     let mut batch = Batch::new();
-    batch.leave(name(), limit, Cost::tokens(tokens), generation, made).unwrap();
+    batch.let_go(name(), limit, Cost::tokens(tokens), entered.buckets[0].receipt).unwrap();
     match done_at(connection, &batch, now).remove(0) {
         Told::Changed(changed) => changed,
         other => panic!("{other:?}"),
@@ -155,16 +154,48 @@ fn a_log_remembers_a_bounded_number_of_charges() {
         let (key, start) = (name(), START.to_string());
         let words = [b"EVAL".as_slice(), fill.as_bytes(), b"1", key.as_bytes(), start.as_bytes()];
         assert_eq!(connection.ask(&words), Reply::Integer(1));
-        let full = 1_000_000_000_000 - 65_540_000_000;
+        let left = 1_000_000_000_000 - 65_540_000_000;
         for more in 1..=3 {
             let told = enter_at(connection, &limit, 1, START + 100_000 + more);
             assert_eq!(
                 told.buckets[0].balance,
-                full - 1_000_000 * i64::try_from(more).unwrap(),
+                left - 1_000_000 * i64::try_from(more).unwrap(),
                 "{engine:?}"
             );
             let entries = integer(&connection.ask(&[b"ZCARD".as_slice(), name().as_bytes()]));
             assert!(entries <= 65_536 + 2, "{entries}");
         }
+    });
+}
+
+/// S3: a check over several slots holds the narrow one, and lets it go when the broad one denies. What is left is no more than if it had
+/// never been charged, and where nothing was minted meanwhile no less.
+#[test]
+fn a_charge_that_is_let_go_leaves_a_bucket_as_if_it_had_not_been_made() {
+    on_every_server(|engine, _, connection| {
+        let (quota, window) = (Burst::tokens(10), Span::from_secs(60));
+        for limit in [
+            shared(tollgate_core::Limit::new(Rate::per_second(2), quota).unwrap()),
+            SharedLimit::explicit(&tollgate_core::Limit::new(Rate::per_second(2), quota).unwrap()).unwrap(),
+            shared(LeakyBucket::new(Rate::per_second(2), quota).unwrap()),
+            shared(FixedWindow::new(quota, Window::MINUTE).unwrap()),
+            shared(SlidingCounter::new(quota, window).unwrap()),
+            shared(SlidingLog::new(quota, window).unwrap()),
+            shared(Concurrency::new(10, window).unwrap()),
+        ] {
+            connection.typed("FLUSHALL");
+            assert!(enter_at(connection, &limit, 3, START).is_admitted());
+            let held = enter_at(connection, &limit, 4, START + 1);
+            assert!(held.is_admitted());
+            let changed = leave_at(connection, &limit, &held, 4, START + 1);
+            assert_eq!(changed.given().whole(), 4, "{engine:?} {limit:?}");
+            assert!((6_999_999..=7_000_002).contains(&changed.after), "{engine:?} {limit:?}: {changed:?}");
+        }
+        // A bucket that was about full would have run over meanwhile: so much less is given back.
+        connection.typed("FLUSHALL");
+        let limit = shared(tollgate_core::Limit::new(Rate::per_second(2), quota).unwrap());
+        let held = enter_at(connection, &limit, 4, START);
+        let changed = leave_at(connection, &limit, &held, 4, START + SECOND);
+        assert_eq!(changed, Changed { before: 8_000_000, after: 10_000_000 }, "{engine:?}");
     });
 }
