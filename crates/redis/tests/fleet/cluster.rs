@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use redis::RedisResult;
+
 use super::{RedisServer, until};
 
 /// A node's settings: what is lost is taken for lost after a second, and costs no other slot.
@@ -52,24 +54,39 @@ impl ClusterFleet {
         let replica = RedisServer::start(SETTINGS).await;
         let id = self.id(master).await;
         replica.tell(&format!("CLUSTER MEET 127.0.0.1 {}", self.nodes[master].port)).await;
+        let knows = |node: RedisResult<String>| {
+            node.is_ok_and(|info| {
+                info.contains("cluster_known_nodes:4") && info.contains("cluster_slots_ok:16384")
+            })
+        };
+        let all_know = || async {
+            for node in self.nodes.iter().chain([&replica]) {
+                if !knows(node.ask("CLUSTER INFO").await) {
+                    return false;
+                }
+            }
+            true
+        };
+        until("all know each other", Duration::from_secs(10), all_know).await;
+        replica.tell(&format!("CLUSTER REPLICATE {id}")).await;
         let follows = || async {
-            let _: Result<(), _> = replica.ask::<()>(&format!("CLUSTER REPLICATE {id}")).await;
             replica
                 .ask::<String>("INFO replication")
                 .await
                 .is_ok_and(|info| info.contains("master_link_status:up"))
         };
         until("the replica follows", Duration::from_secs(10), follows).await;
-        let is_known = || async {
-            for node in &self.nodes {
+        let all_agree = || async {
+            for node in self.nodes.iter().chain([&replica]) {
                 let nodes: String = node.ask("CLUSTER NODES").await.unwrap_or_default();
-                if !nodes.contains(&format!(":{}@", replica.port)) || !nodes.contains("slave") {
+                let is_replica = |line: &str| line.contains("slave") && line.contains(&id);
+                if !nodes.lines().any(is_replica) || nodes.contains("disconnected") {
                     return false;
                 }
             }
             true
         };
-        until("all know the replica", Duration::from_secs(10), is_known).await;
+        until("all know whom it follows", Duration::from_secs(10), all_agree).await;
         self.nodes.push(replica);
     }
 

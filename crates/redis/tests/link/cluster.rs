@@ -105,8 +105,8 @@ async fn a_replica_that_takes_a_lost_nodes_place_is_found_within_a_second() {
     fleet.add_replica(lost).await;
     let link = open(&fleet.url());
     assert_eq!(left(&link, "ann").await, 999);
-    // Replication is not instant, and who wins an election was up to date.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let has_it = || async { fleet.nodes[3].ask::<u64>("DBSIZE").await.is_ok_and(|keys| keys == 1) };
+    until("the charge is replicated", Duration::from_secs(5), has_it).await;
     fleet.nodes[lost].kill();
     let replica = &fleet.nodes[3];
     let is_promoted = || async {
