@@ -30,11 +30,16 @@ end
 local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
 local strings = argv[3] + 0
 local raw, faults -- by the number of the key
+-- A key of another type is the item's affair; any other error is the call's.
+local function fault_of(reply)
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
+  return WRONG_TYPE
+end
 local function fetch()
   if strings == 1 then
     local value = redis.pcall('GET', keys[1])
     if type(value) == 'table' then
-      raw, faults = {}, { WRONG_TYPE }
+      raw, faults = {}, { fault_of(value) }
     else
       raw = { value }
     end
@@ -670,7 +675,7 @@ local function make_others()
   function log.read(L, k)
     local old = redis.pcall('ZRANGEBYSCORE', keys[k], '-inf', decimal(now - L.span), 'WITHSCORES')
     if old.err then
-      faults[k] = WRONG_TYPE
+      faults[k] = fault_of(old)
       return
     end
     local state = { total = 0, expired = 0, add = 0, at = 0 }
