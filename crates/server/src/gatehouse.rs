@@ -66,7 +66,11 @@ impl Gatehouse {
     /// The embedded policy and nothing open, for tests that bring connections of their own.
     pub(crate) fn without_doors() -> Gatehouse {
         let engine = Engine::new(PolicySource::Embedded, 1_000, None);
-        let engine = engine.unwrap_or_else(|fault| panic!("{fault:?}"));
+        Gatehouse::with_engine(engine.unwrap_or_else(|fault| panic!("{fault:?}")))
+    }
+
+    /// The same with this engine.
+    pub(crate) fn with_engine(engine: Engine) -> Gatehouse {
         Gatehouse {
             engine: Arc::new(engine),
             resp: Arc::default(),

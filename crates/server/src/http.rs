@@ -1,7 +1,7 @@
 //! The HTTP doors: JSON and forward-auth, health, metrics. Bare hyper: a request is matched by its path and answered.
 //!
 //! ```text
-//!  connection ─► preface ─► http1 or http2
+//!  connection ─► preface ─► http2, or the express lane and then http1
 //!  request ─► route ─► body ─► wire types ─► buckets or facts ─► engine ─► Told ─► response
 //! ```
 //! Promises a problem document (RFC 9457) that names the field for everything that is wrong with a request, and bounds on time,
@@ -14,18 +14,22 @@ mod body_room;
 mod check;
 pub mod desk;
 mod explicit;
+mod express;
 mod facts;
 mod fields;
 mod forward_auth;
-mod header_fields;
 mod health;
+mod held;
 mod http1;
 mod http2;
 mod number;
 mod openapi;
 mod original;
+mod plain;
 mod preface;
 mod problem;
+mod read_ahead;
+mod reasoned;
 mod reserve;
 mod route;
 mod settle;
@@ -35,7 +39,7 @@ mod wire_fault;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -44,11 +48,12 @@ use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use self::preface::{Overheard, Spoken};
+use self::preface::Spoken;
+use self::read_ahead::ReadAhead;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
-use crate::lingering;
 use crate::patient_stream::PatientStream;
+use crate::{last_words, lingering};
 
 pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
@@ -71,19 +76,31 @@ pub(crate) async fn serve(
 ) {
     // Only a whole head is progress: who sends one byte now and then is given up like who sends nothing.
     let heard = Arc::new(AtomicBool::new(false));
-    let mut stream = Overheard::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
+    let mut stream = ReadAhead::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
     let spoken = tokio::select! {
-        spoken = stream.spoken() => spoken,
-        _ = stop.wait_for(|stop| *stop) => return,
+        biased;
+        spoken = preface::spoken(&mut stream) => spoken,
+        () = last_words::heard(&mut stop) => return,
     };
+    // Who begins to speak at the end of its time has another.
+    heard.store(true, Ordering::Relaxed);
     match spoken {
-        Ok(Spoken::Http1) => http1::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop).await,
+        Ok(Spoken::Http1) => {
+            // What is traced, hyper reads whole.
+            if door == Door::Http && gatehouse.telemetry.is_none() {
+                let left = express::serve(gatehouse, &mut stream, &heard, &stop).await;
+                if left == express::Left::Over {
+                    return;
+                }
+            }
+            http1::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop).await;
+        }
         // It is larger, and fewer speak it.
         Ok(Spoken::Http2) => {
             Box::pin(http2::serve(gatehouse, door, &mut stream, peer, &heard, &mut stop)).await;
         }
         Err(error) => {
-            if error.kind() == io::ErrorKind::TimedOut && !stream.first().is_empty() {
+            if error.kind() == io::ErrorKind::TimedOut && !stream.ahead().is_empty() {
                 http1::say_too_slow(gatehouse, &mut stream).await;
                 lingering::close(&mut stream, &mut stop).await;
             }

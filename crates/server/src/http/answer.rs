@@ -4,10 +4,11 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
-use tollgate::{Answering, Span, Standing};
+use tollgate::{Answering, Span, Standing, StoreMode};
 
 use super::Reply;
 use super::fields::Fields;
+use super::problem::Problem;
 
 /// What a check is told.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Told {
         }
         let json = match answering.problem() {
             Some(problem) => problem,
-            None => admitted(answering.standing().or(standing), delay, form),
+            None => admitted(answering.standing().or(standing), delay, answering.mode(), form),
         };
         Told { status: answering.status(), fields, json }
     }
@@ -62,23 +63,32 @@ impl Told {
         self
     }
 
+    /// The status that is told: 200 whatever was decided, if that was asked for.
+    pub(super) fn shown_status(&self, always_200: bool) -> StatusCode {
+        if always_200 {
+            return StatusCode::OK;
+        }
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
+    }
+
+    /// The media type of the object.
+    pub(super) fn media(&self) -> &'static str {
+        if self.status == 200 { "application/json" } else { Problem::MEDIA }
+    }
+
     /// As a response; of status 200 whatever was decided, if that was asked for.
     pub(super) fn reply(self, always_200: bool) -> Reply {
-        let is_admitted = self.status == 200;
-        let media = if is_admitted { "application/json" } else { "application/problem+json" };
+        let (status, media) = (self.shown_status(always_200), self.media());
         let mut reply = Response::new(Full::new(Bytes::from(self.json)));
-        *reply.headers_mut() = self.fields.into_header();
+        *reply.headers_mut() = self.fields.header();
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
-        if !(is_admitted || always_200) {
-            *reply.status_mut() =
-                StatusCode::from_u16(self.status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-        }
+        *reply.status_mut() = status;
         reply
     }
 }
 
 /// `{"admitted": true, …}`; the figures are left out if no rule had a say.
-fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
+fn admitted(standing: Option<Standing<'_>>, delay: Span, mode: StoreMode, form: Form) -> String {
     let mut json = String::with_capacity(128);
     let mut digits = itoa::Buffer::new();
     json.push('{');
@@ -101,7 +111,9 @@ fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
     if delay != Span::ZERO {
         number("delay_ms", millis_up(delay));
     }
-    json.push_str(",\"mode\":\"exact\"}");
+    for part in [",\"mode\":\"", mode.name(), "\"}"] {
+        json.push_str(part);
+    }
     json
 }
 

@@ -3,13 +3,8 @@
 //! A body that came in one piece is answered before anything else happens, so it needs none. Whoever finds no room is told 503 and
 //! counted; nobody waits for room.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Most bytes of bodies, of answers of HTTP/2, and of what is unfinished or not taken over the Redis protocol, that are held at a time.
@@ -51,39 +46,6 @@ impl Taken {
             none => *none = Some(more),
         }
         Ok(())
-    }
-}
-
-/// A body of an answer that takes room until it is sent.
-#[derive(Debug)]
-pub(super) struct HeldBody {
-    body: Full<Bytes>,
-    _taken: Taken,
-}
-
-impl HeldBody {
-    pub(super) fn new(body: Full<Bytes>, taken: Taken) -> HeldBody {
-        HeldBody { body, _taken: taken }
-    }
-}
-
-impl Body for HeldBody {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

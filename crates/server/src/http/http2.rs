@@ -1,13 +1,14 @@
 //! A connection of HTTP/2 with prior knowledge, on hyper: many requests at a time, each a task of its own.
 //!
 //! Everything that one connection can make us hold is bounded here. Patience is that of the stream: a connection on which no request
-//! begins is given up, whatever else it sends.
+//! begins is given up, whatever else it sends; and so is one whose client does not take an answer.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http::header::CONNECTION;
 use http::{Request, Response};
@@ -18,7 +19,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use super::body_room::{HeldBody, NoRoom};
+use super::body_room::NoRoom;
+use super::held::{HeldBody, Waiting};
 use super::problem::Problem;
 use super::{HEAD_BYTES_MAX, answer_at};
 use crate::door::Door;
@@ -41,6 +43,8 @@ const SEND_BYTES_MAX: usize = 64 * 1_024;
 const RESETS_PENDING_MAX: usize = 20;
 /// Streams of one connection that we had to reset; who makes us reset more is cut off.
 const RESETS_OF_OURS_MAX: usize = 200;
+/// How long a client has to notice that the connection ends, where nothing is open on it.
+const NOTICE_TIME: Duration = Duration::from_millis(500);
 /// What a request takes of the room for bodies while it is open, whatever it holds.
 pub(super) const REQUEST_BYTES: usize = 4 * 1_024;
 
@@ -55,10 +59,15 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let (waiting, open) = (Waiting::new(gatehouse.idle_timeout), Arc::new(()));
     let service = service_fn(|request: Request<Incoming>| {
         heard.store(true, Ordering::Relaxed);
-        let gatehouse = Arc::clone(gatehouse);
-        async move { Ok::<_, Infallible>(answer(&gatehouse, door, peer, request).await) }
+        let (gatehouse, waiting, open) = (Arc::clone(gatehouse), waiting.clone(), Arc::clone(&open));
+        async move {
+            let answer = answer(&gatehouse, door, peer, request, &waiting).await;
+            drop(open);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
@@ -77,13 +86,29 @@ pub(super) async fn serve<S>(
         let is_over = tokio::select! {
             _ = connection.as_mut() => true,
             _ = stop.wait_for(|stop| *stop) => false,
+            () = waiting.spent() => return,
         };
         if !is_over {
             connection.as_mut().graceful_shutdown();
-            let _ = connection.await;
+            tokio::select! {
+                _ = connection => {}
+                () = waiting.spent() => return,
+                () = nothing_open(&open, &waiting) => {}
+            }
         }
     }
     lingering::close(stream, stop).await;
+}
+
+/// Until a connection that is to end has had time to notice, and nothing is open on it: the protocol would wait for a client that does
+/// not say so.
+async fn nothing_open(open: &Arc<()>, waiting: &Waiting) {
+    loop {
+        tokio::time::sleep(NOTICE_TIME).await;
+        if Arc::strong_count(open) == 1 && !waiting.is_any() {
+            return;
+        }
+    }
 }
 
 /// The answer to one request. It takes room while it is worked out and until the client lets it be sent.
@@ -92,6 +117,7 @@ async fn answer(
     door: Door,
     peer: Option<IpAddr>,
     request: Request<Incoming>,
+    waiting: &Waiting,
 ) -> Response<HeldBody> {
     let mut taken = gatehouse.body_room.nothing();
     let mut reply = match taken.add(REQUEST_BYTES) {
@@ -104,7 +130,7 @@ async fn answer(
     }
     // Connections are HTTP/1's affair.
     reply.headers_mut().remove(CONNECTION);
-    reply.map(|body| HeldBody::new(body, taken))
+    reply.map(|body| waiting.hold(body, taken))
 }
 
 fn shed(gatehouse: &Gatehouse, door: Door) -> super::Reply {

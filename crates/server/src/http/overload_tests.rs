@@ -129,6 +129,36 @@ async fn an_answer_that_the_client_does_not_take_holds_its_room() {
     assert!(held >= 1 && statuses.iter().any(|(status, _)| *status == 503), "{statuses:?}");
 }
 
+/// A client that lets so many bytes of each answer be sent, and asks for many.
+async fn asks_and_takes(gatehouse: &Arc<Gatehouse>, window: u32) -> (Vec<u16>, impl Sized) {
+    let mut builder = h2::client::Builder::new();
+    builder.initial_window_size(window);
+    let (mut client, connection) = builder.handshake::<_, Bytes>(connect(gatehouse)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let (mut statuses, mut held) = (Vec::new(), Vec::new());
+    for _ in 0..8 {
+        client = client.ready().await.unwrap();
+        let request = Request::get("http://test/openapi.json").body(()).unwrap();
+        let response = client.send_request(request, true).unwrap().0.await.unwrap();
+        statuses.push(response.status().as_u16());
+        held.push(response);
+    }
+    (statuses, (client, connection, held))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_taken_to_a_few_bytes_holds_its_room_until_it_is_given_up() {
+    for window in [0, 1, 100] {
+        let gatehouse = Gatehouse::with_room(64 * 1_024);
+        let (statuses, _slow) = asks_and_takes(&gatehouse, window).await;
+        assert!(statuses.contains(&200) && statuses.contains(&503), "{window}: {statuses:?}");
+        // A second, and what the bytes of one answer take.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        let (statuses, _next) = asks_and_takes(&gatehouse, window).await;
+        assert_eq!(statuses.first(), Some(&200), "{window}: the room is free again");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_takes_a_long_answer_drop_by_drop_is_given_up() {
     let gatehouse = Gatehouse::with_room(1_024 * 1_024);

@@ -20,7 +20,7 @@ pub(crate) struct Problem {
     field: Option<String>,
     detail: String,
     /// One more field, in lower case.
-    header: Option<(&'static str, &'static str)>,
+    pub(super) header: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Serialize)]
@@ -34,7 +34,10 @@ struct Document<'p> {
 }
 
 impl Problem {
-    fn new(status: StatusCode, detail: String) -> Problem {
+    /// The media type of the document.
+    pub(super) const MEDIA: &str = "application/problem+json";
+
+    pub(super) fn new(status: StatusCode, detail: String) -> Problem {
         Problem { status, field: None, detail, header: None }
     }
 
@@ -121,7 +124,7 @@ impl Problem {
     }
 
     pub(super) fn reply(self) -> Reply {
-        let mut reply = answer::text("application/problem+json", self.json());
+        let mut reply = answer::text(Problem::MEDIA, self.json());
         *reply.status_mut() = self.status;
         if let Some((name, value)) = self.header {
             reply.headers_mut().insert(name, HeaderValue::from_static(value));

@@ -118,6 +118,10 @@ fn source(at: usize, key: &JwtKey) -> Box<str> {
 fn contents(path: &str) -> Result<Vec<u8>, JwtKeyProblem> {
     let unreadable = |error: std::io::Error| JwtKeyProblem::UnreadableFile(error.to_string().into());
     let mut bytes = Vec::new();
+    // To open a pipe would be to wait for whoever writes into it.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(JwtKeyProblem::UnreadableFile("it is no plain file".into()));
+    }
     let file = File::open(path).map_err(unreadable)?;
     // One more than is allowed, to tell a file that is too long from one that just fits.
     file.take(KEY_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -139,6 +143,17 @@ mod tests {
 
     fn secret_from_env() -> JwtKey {
         JwtKey::SecretFromEnv { algorithm: "HS256".into(), variable: "JWT_SECRET".into() }
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_refused_and_not_waited_for() {
+        let pipe = std::env::temp_dir().join(format!("tollgate-jwt-pipe-{}", std::process::id()));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let path: Box<str> = pipe.to_str().unwrap().into();
+        let fault = read(vec![JwtKey::JwksFile(path)], None).unwrap_err();
+        std::fs::remove_file(pipe).unwrap();
+        assert!(fault.to_string().contains("it is no plain file"), "{fault}");
+        assert!(read(vec![JwtKey::JwksFile("/".into())], None).is_err());
     }
 
     #[test]

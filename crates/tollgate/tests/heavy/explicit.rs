@@ -25,7 +25,7 @@ fn limiter(crowding: Crowding) -> Limiter {
     builder.build(slow(0)).unwrap()
 }
 
-/// Limits of three sizes, none of whose buckets is full before the test is over.
+/// Limits of three sizes, whose buckets take at least a hundred seconds to fill.
 fn slow(key: u64) -> Limit {
     let [rate, burst] = [[1, 10], [2, 30], [5, 100]][usize::try_from(key % 3).unwrap()];
     Limit::new(Rate::new(rate, Span::from_secs(10)), Burst::tokens(burst)).unwrap()
@@ -73,7 +73,9 @@ fn flood(crowding: Crowding) -> ExplicitStats {
                     let (explicit, mut lane) = (limiter.explicit(), recorder.lane());
                     let mut rng = Rng::with_seed(from + thread);
                     for key in (thread << 40) + from..(thread << 40) + from + count / THREADS {
-                        let _ = explicit.check(key, &slow(key), Cost::ONE);
+                        // All that there is: no bucket is full before the test is over.
+                        let limit = slow(key);
+                        let _ = explicit.check(key, &limit, Cost::micros(limit.burst().as_micros()));
                         if key % PACE == 0 {
                             let client = rng.u64(0..WATCHED).min(rng.u64(0..WATCHED));
                             let called = limiter.now() - CLOCK_ERROR_MAX;
