@@ -16,6 +16,8 @@ mod express;
 mod fastapi;
 #[path = "deployment/healthcheck.rs"]
 mod healthcheck;
+#[path = "beside/mortal.rs"]
+mod mortal;
 #[path = "deployment/neighbour.rs"]
 mod neighbour;
 #[path = "deployment/process.rs"]

@@ -7,6 +7,8 @@
 mod application;
 #[path = "proxies/client.rs"]
 mod client;
+#[path = "beside/mortal.rs"]
+mod mortal;
 #[path = "proxies/outage.rs"]
 mod outage;
 #[path = "proxies/pages.rs"]

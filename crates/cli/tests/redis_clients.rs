@@ -9,6 +9,8 @@
 mod client;
 #[path = "deployment/component.rs"]
 mod component;
+#[path = "beside/mortal.rs"]
+mod mortal;
 #[path = "redis_clients/promises.rs"]
 mod promises;
 #[path = "redis_clients/redis_rs.rs"]

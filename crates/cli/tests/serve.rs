@@ -29,6 +29,8 @@ mod key_server;
 mod limits;
 #[path = "serve/mint.rs"]
 mod mint;
+#[path = "beside/mortal.rs"]
+mod mortal;
 #[path = "serve/observed.rs"]
 mod observed;
 #[path = "serve/open_files.rs"]

@@ -17,6 +17,8 @@ mod condition;
 mod cost_plan;
 mod described_request;
 mod facts;
+#[cfg(feature = "http")]
+mod header_fields;
 mod key_source;
 mod kill_switch;
 mod lint;
@@ -50,6 +52,8 @@ pub use cost_plan::{CostPlan, CostSource};
 pub use described_request::{DescribedRequest, NoMethod};
 pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
+#[cfg(feature = "http")]
+pub use header_fields::HeaderFields;
 pub use key::KEY_BYTES_MAX;
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;

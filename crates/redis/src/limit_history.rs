@@ -14,6 +14,9 @@ use crate::{LimitRefused, SharedLimit};
 /// How many limits before the one in force are known in full.
 pub const PAST_LIMITS_MAX: usize = 4;
 
+/// After so many times as long as an empty bucket is kept, one that was in debt by a burst is gone, too: debts are kept sixteenfold.
+const SETTLED_TIMES: u64 = 33;
+
 /// What a node says a rule's limit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Declared {
@@ -57,6 +60,8 @@ pub(crate) struct Forgotten {
     /// Micro-tokens.
     pub(crate) burst: u64,
     pub(crate) fastest_kept: [u64; 2],
+    /// How long an empty bucket was kept at the most, in microseconds.
+    kept_micros: u64,
 }
 
 /// Why a limit is not declared.
@@ -127,9 +132,25 @@ impl LimitHistory {
         self.segments.first().map_or(0, Segment::base_micros)
     }
 
-    /// The limit in force as checks use it.
+    /// The limit in force as checks use it, with all that came before.
     pub fn limit(&self) -> Result<SharedLimit, LimitRefused> {
-        SharedLimit::of_rule(self)
+        SharedLimit::of_rule(self, 0)
+    }
+
+    /// The same once the server's clock has shown `now`: long after the last change, earlier limits do not matter any more, and a check is
+    /// decided in half the time.
+    pub fn limit_at(&self, now_micros: u64) -> Result<SharedLimit, LimitRefused> {
+        SharedLimit::of_rule(self, now_micros)
+    }
+
+    /// Whether every bucket that was last charged under an earlier limit would be full by now, and is gone.
+    pub(crate) fn is_settled(&self, now_micros: u64) -> bool {
+        if self.segments.len() == 1 && self.forgotten.is_none() {
+            return true;
+        }
+        let kept = self.segments.iter().map(Segment::kept_micros).max().unwrap_or(u64::MAX);
+        let kept = self.forgotten.map_or(kept, |forgotten| forgotten.kept_micros.max(kept));
+        now_micros > self.since_micros().saturating_add(kept.saturating_mul(SETTLED_TIMES))
     }
 
     /// The history as it is stored.
@@ -139,8 +160,9 @@ impl LimitHistory {
             let [now, fastest] = segment.slow.map_or([[0; 2]; 2], |slow| [slow.now, slow.fastest]);
             push_line(&mut lines, 's', segment.ruler.words().into_iter().chain(now).chain(fastest));
         }
-        if let Some(Forgotten { lowest, burst, fastest_kept }) = self.forgotten {
-            push_line(&mut lines, 'f', lowest.into_iter().chain([burst]).chain(fastest_kept));
+        if let Some(Forgotten { lowest, burst, fastest_kept, kept_micros }) = self.forgotten {
+            let words = lowest.into_iter().chain([burst]).chain(fastest_kept).chain([kept_micros]);
+            push_line(&mut lines, 'f', words);
         }
         lines
     }
@@ -169,6 +191,14 @@ impl LimitHistory {
 }
 
 impl Segment {
+    /// How long an empty bucket is kept, about.
+    fn kept_micros(&self) -> u64 {
+        let ([num, den, burst, ..], slow) = (self.ruler.words(), self.slow);
+        let [num, den] = slow.map_or([num, den], |slow| slow.now);
+        let nanos = u128::from(burst) * u128::from(den) / u128::from(num.max(1));
+        u64::try_from(nanos / 1_000).unwrap_or(u64::MAX).saturating_add(2_000_000)
+    }
+
     /// Since when it holds.
     pub(crate) fn base_micros(&self) -> u64 {
         if self.ruler.meter().is_none() { 0 } else { self.ruler.words()[4] / 1_000 }
@@ -190,17 +220,19 @@ impl Forgotten {
     fn with(before: Option<Forgotten>, oldest: &Segment) -> Forgotten {
         let [num, den, burst, ..] = oldest.ruler.words();
         let fastest = oldest.slow.map_or([num, den], |slow| slow.fastest);
-        let new = Forgotten { lowest: [num, den], burst, fastest_kept: fastest };
+        let kept_micros = oldest.kept_micros();
+        let new = Forgotten { lowest: [num, den], burst, fastest_kept: fastest, kept_micros };
         before.map_or(new, |before| Forgotten {
             lowest: if is_below([num, den], before.lowest) { [num, den] } else { before.lowest },
             burst: burst.min(before.burst),
             fastest_kept: faster(fastest, Some(before.fastest_kept)),
+            kept_micros: kept_micros.max(before.kept_micros),
         })
     }
 
     fn parse(words: &[u64]) -> Option<Forgotten> {
-        let [a, b, burst, c, d] = *words else { return None };
-        Some(Forgotten { lowest: sound([a, b])?, burst, fastest_kept: sound([c, d])? })
+        let [a, b, burst, c, d, kept_micros] = *words else { return None };
+        Some(Forgotten { lowest: sound([a, b])?, burst, fastest_kept: sound([c, d])?, kept_micros })
     }
 }
 
@@ -299,6 +331,19 @@ mod tests {
         let forgotten = history.forgotten.unwrap();
         assert_eq!((forgotten.lowest, forgotten.burst), ([3, 1_000], 5_000_000));
         assert_eq!(LimitHistory::parse(&history.lines()), Ok(history));
+    }
+
+    #[test]
+    fn long_after_the_last_change_a_limit_is_as_short_as_one_that_never_changed() {
+        let mut history = LimitHistory::new(&bucket(3, 5), 0).unwrap();
+        assert_eq!(history.limit().unwrap().words()[0], "b");
+        for change in 1..10 {
+            history = history.change(&bucket(10, 50 - change), change * 1_000_000).unwrap().unwrap();
+        }
+        let words = |now| history.limit_at(now).unwrap().words()[0].clone();
+        assert_eq!(history.limit().unwrap().words()[0], "j");
+        assert_eq!((words(9_000_000), words(60_000_000)), ("j".to_owned(), "j".to_owned()));
+        assert_eq!(words(9_000_000 + 33 * 7_000_000 + 1), "b", "49 tokens at 10 per second are kept for 7 s");
     }
 
     #[test]

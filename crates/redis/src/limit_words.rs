@@ -17,22 +17,22 @@ const DAY_MICROS: u64 = 86_400_000_000;
 /// Micro-tokens of a place at work.
 pub(crate) const PLACE_MICROS: u64 = 1_000_000;
 
-/// The short words of a token bucket whose limit was never changed; `None` of any other.
+/// The short words of a token bucket of which no earlier limit matters any more; `None` of any other.
 pub(crate) fn plain_words(
     history: &LimitHistory,
     head: &Segment,
+    now_micros: u64,
 ) -> Result<Option<Vec<String>>, LimitRefused> {
-    let [num, den, burst, _, base, _, fraction, ..] = head.ruler.words();
-    let is_plain = matches!(head.ruler.algorithm(), Algorithm::TokenBucket(_))
-        && history.segments.len() == 1
-        && history.forgotten.is_none()
-        && fraction == 0
-        && head.slow.is_none_or(|slow| slow.now == [num, den]);
-    if !is_plain {
+    let is_bucket = matches!(head.ruler.algorithm(), Algorithm::TokenBucket(_));
+    if !is_bucket || !history.is_settled(now_micros) {
         return Ok(None);
     }
+    let [num, den, burst, _, base, _, fraction, ..] = head.ruler.words();
     let terms = Terms::new(num, den)?;
-    let numbers = [terms.num, terms.den, burst, base / 1_000];
+    let [slow_num, slow_den] = head.slow.map_or([num, den], |slow| slow.now);
+    let slow = Terms::new(slow_num, slow_den)?;
+    let fraction = fraction / terms.shrunk;
+    let numbers = [terms.num, terms.den, burst, base / 1_000, fraction, slow.num, slow.den];
     Ok(Some(["b".to_owned()].into_iter().chain(numbers.map(|number| number.to_string())).collect()))
 }
 

@@ -65,7 +65,10 @@ impl ServerError {
             ServerError::WritesRefused(owned())
         } else if holds("WRONGTYPE ") {
             ServerError::WrongType(owned())
-        } else if holds("NOPERM ") || holds("ACLs") || holds("can't run this command") {
+        } else if ["NOPERM ", "ACL failure", "can't run this command", "can't access at least one"]
+            .into_iter()
+            .any(holds)
+        {
             ServerError::NotAllowed(owned())
         } else if holds("non local key") || holds("same slot") {
             ServerError::Elsewhere(owned())

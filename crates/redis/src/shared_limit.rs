@@ -50,9 +50,9 @@ impl SharedLimit {
     }
 
     /// The limit in force of a rule.
-    pub(crate) fn of_rule(history: &LimitHistory) -> Result<SharedLimit, LimitRefused> {
+    pub(crate) fn of_rule(history: &LimitHistory, now_micros: u64) -> Result<SharedLimit, LimitRefused> {
         let head = history.segments.first().ok_or(LimitRefused::Unknown)?;
-        let words = match plain_words(history, head)? {
+        let words = match plain_words(history, head, now_micros)? {
             Some(words) => words,
             None => vec!["j".to_owned(), json(history, head, None)?],
         };

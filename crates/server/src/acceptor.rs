@@ -11,7 +11,7 @@ use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::listener::{Listener, Stream};
 use crate::open_files::Share;
-use crate::{http, lingering, resp_door};
+use crate::{http, last_words, lingering, resp_door};
 
 /// How long to wait when the machine has no more connections to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -30,16 +30,19 @@ pub(crate) async fn run(
     door: Door,
     listener: Listener,
     share: Share,
-    mut stop: watch::Receiver<bool>,
+    stop: watch::Receiver<bool>,
 ) {
     let most = share.connections.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(most));
     let shedding = Arc::new(Semaphore::new(share.shedding));
     let mut faults = AcceptFaults::default();
+    // Those who have connected before the program is to end are heard, too.
+    let mut stopping = stop.clone();
+    let mut is_over = std::pin::pin!(last_words::heard(&mut stopping));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
-            _ = stop.wait_for(|stop| *stop) => break,
+            () = &mut is_over => break,
         };
         let stream = match accepted {
             Ok(stream) => stream,

@@ -18,7 +18,6 @@ mod express;
 mod facts;
 mod fields;
 mod forward_auth;
-mod header_fields;
 mod health;
 mod held;
 mod http1;
@@ -30,6 +29,7 @@ mod plain;
 mod preface;
 mod problem;
 mod read_ahead;
+mod reasoned;
 mod reserve;
 mod route;
 mod settle;
@@ -39,7 +39,7 @@ mod wire_fault;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -52,8 +52,8 @@ use self::preface::Spoken;
 use self::read_ahead::ReadAhead;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
-use crate::lingering;
 use crate::patient_stream::PatientStream;
+use crate::{last_words, lingering};
 
 pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
@@ -78,9 +78,12 @@ pub(crate) async fn serve(
     let heard = Arc::new(AtomicBool::new(false));
     let mut stream = ReadAhead::new(PatientStream::told(stream, gatehouse.idle_timeout, Arc::clone(&heard)));
     let spoken = tokio::select! {
+        biased;
         spoken = preface::spoken(&mut stream) => spoken,
-        _ = stop.wait_for(|stop| *stop) => return,
+        () = last_words::heard(&mut stop) => return,
     };
+    // Who begins to speak at the end of its time has another.
+    heard.store(true, Ordering::Relaxed);
     match spoken {
         Ok(Spoken::Http1) => {
             // What is traced, hyper reads whole.

@@ -17,6 +17,7 @@ mod settings;
 mod accept_faults;
 mod acceptor;
 mod http;
+mod last_words;
 mod lingering;
 mod listener;
 mod open_files;
@@ -40,6 +41,7 @@ mod service_manager;
 mod stopping;
 mod telemetry;
 mod trust;
+mod turn;
 
 #[doc(hidden)]
 pub use http::desk;

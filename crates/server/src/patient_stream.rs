@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
 /// What the other end must take of a long answer, in bytes per second.
-pub(crate) const TAKEN_BYTES_PER_SECOND_MIN: u64 = 16 * 1_024;
+const TAKEN_BYTES_PER_SECOND_MIN: u64 = 16 * 1_024;
 
 /// A connection with time-outs.
 #[derive(Debug)]
@@ -38,8 +38,8 @@ struct Patience {
 enum Progress {
     /// Bytes came or went.
     OfBytes(bool),
-    /// The caller says so.
-    Told(Arc<AtomicBool>),
+    /// The caller says so; or so many bytes went the other way: who takes a long answer need not ask meanwhile.
+    Told { was_made: Arc<AtomicBool>, written: u128 },
     /// All that there was to say was taken at some time, or so many bytes.
     OfAnswers { was_all_taken: bool, bytes: u128 },
 }
@@ -50,8 +50,15 @@ impl Progress {
     fn note_bytes(&mut self, count: usize) {
         match self {
             Progress::OfBytes(was_made) => *was_made = true,
-            Progress::Told(_) => {}
+            Progress::Told { .. } => {}
             Progress::OfAnswers { bytes, .. } => *bytes = bytes.saturating_add(count as u128),
+        }
+    }
+
+    /// Notes bytes that went the other way.
+    fn note_written(&mut self, count: usize) {
+        if let Progress::Told { written, .. } = self {
+            *written = written.saturating_add(count as u128);
         }
     }
 
@@ -65,15 +72,22 @@ impl Progress {
     fn take(&mut self, time: Duration) -> bool {
         match self {
             Progress::OfBytes(was_made) => std::mem::take(was_made),
-            Progress::Told(was_made) => was_made.swap(false, Ordering::Relaxed),
+            Progress::Told { was_made, written } => {
+                let is_fast = is_fast(std::mem::take(written), time);
+                was_made.swap(false, Ordering::Relaxed) || is_fast
+            }
             Progress::OfAnswers { was_all_taken, bytes } => {
-                let is_fast = *bytes * 1_000 >= u128::from(TAKEN_BYTES_PER_SECOND_MIN) * time.as_millis();
-                let was_made = *was_all_taken || is_fast;
+                let was_made = *was_all_taken || is_fast(*bytes, time);
                 *self = Progress::OF_ANSWERS;
                 was_made
             }
         }
     }
+}
+
+/// Whether so many bytes in so long are the least rate.
+pub(crate) fn is_fast(bytes: u128, time: Duration) -> bool {
+    bytes.saturating_mul(1_000) >= u128::from(TAKEN_BYTES_PER_SECOND_MIN) * time.as_millis()
 }
 
 impl<S> PatientStream<S> {
@@ -87,10 +101,10 @@ impl<S> PatientStream<S> {
         }
     }
 
-    /// Gives up reading when nobody has set `progress` for `limit`, and writing when an answer was neither taken in as long nor at the
-    /// least rate.
+    /// Gives up reading when nobody has set `progress` for `limit` and no answer was taken at the least rate meanwhile, and writing when
+    /// an answer was neither taken in as long nor at that rate.
     pub(crate) fn told(stream: S, limit: Duration, progress: Arc<AtomicBool>) -> PatientStream<S> {
-        let (reading, writing) = (Progress::Told(progress), Progress::OF_ANSWERS);
+        let (reading, writing) = (Progress::Told { was_made: progress, written: 0 }, Progress::OF_ANSWERS);
         PatientStream {
             stream,
             reading: Patience::new(limit, reading),
@@ -145,6 +159,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for PatientStream<S> {
         let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
         if let Poll::Ready(Ok(count)) = &result {
             self.writing.progress.note_bytes(*count);
+            self.reading.progress.note_written(*count);
         }
         self.writing.judge(result, cx)
     }
@@ -219,6 +234,25 @@ mod tests {
         };
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert!((5..=20).contains(&heard), "{heard}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_takes_a_long_answer_need_not_ask_meanwhile() {
+        for (bytes, is_patient) in [(2_000, true), (1_000, false)] {
+            let (theirs, ours) = duplex(64);
+            let (mut taking, _asks_nothing) = tokio::io::split(theirs);
+            tokio::spawn(async move {
+                let mut taken = vec![0; bytes];
+                while taking.read_exact(&mut taken).await.is_ok() {
+                    tokio::time::sleep(SECOND / 10).await;
+                }
+            });
+            let ours = PatientStream::told(ours, SECOND, Arc::default());
+            let (mut reading, mut writing) = tokio::io::split(ours);
+            tokio::spawn(async move { writing.write_all(&vec![0; 200_000]).await });
+            let read = tokio::time::timeout(SECOND * 5, reading.read_u8()).await;
+            assert_eq!(read.is_err(), is_patient, "{bytes}: {read:?}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

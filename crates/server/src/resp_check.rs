@@ -10,8 +10,8 @@ use crate::http::{RawCheck, RawHeaders, Text, answer_facts, decide_facts, millis
 use crate::resp::{Described, Told};
 
 /// What the policy in force decides; or what is wrong with the request, naming the field and the cure.
-pub(crate) fn decide(engine: &Engine, request: &Described<'_>) -> Result<Told, String> {
-    let decision = decide_facts(engine, &raw(request), request.is_peek, Door::Resp);
+pub(crate) async fn decide(engine: &Engine, request: &Described<'_>) -> Result<Told, String> {
+    let decision = decide_facts(engine, &raw(request), request.is_peek, Door::Resp).await;
     let decision = decision.map_err(|problem| problem.detail().to_owned())?;
     Ok(tell(engine, &decision, request.is_peek))
 }

@@ -17,24 +17,27 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
-use tollgate::{ExplicitCharge, ExplicitVerdict};
+use tollgate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, Manner, OwnedKey, Question};
+use tollgate::{ExplicitCharge, ExplicitVerdict, Tokens};
 
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::http::{NoRoom, Taken};
-use crate::lingering;
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
 use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
 use crate::resp_check;
+use crate::turn::Turn;
+use crate::{last_words, lingering};
 
 /// Bytes of one read: some hundred requests.
 const READ_BYTES: usize = 16 * 1_024;
-/// Bytes read and written, after which others have their turn: a read's worth, or many small ones that come without a pause.
-const TURN_BYTES: usize = 24 * 1_024;
+/// Reads of what was sent before the program is to end; who has more to say does not stop by itself.
+const LAST_READS_MAX: usize = 64;
 /// What a client is told whose request is long, unfinished and one too many.
 const NO_ROOM: &[u8] = b"-ERR no room for a request that long at the moment; send it again later\r\n";
 /// Bytes of room for replies that a connection keeps.
@@ -53,20 +56,25 @@ pub(crate) async fn serve(
     let mut session = Session::new(Arc::clone(&gatehouse.resp), gatehouse.next_id());
     let mut store = Store(&gatehouse.engine);
     let (mut input, mut output) = (Vec::with_capacity(READ_BYTES), Vec::new());
-    let (mut deadline, mut turn_bytes) = (None, 0);
-    let mut unfinished = None;
+    let (mut deadline, mut unfinished) = (None, None);
+    let (turn, mut last_reads) = (Turn::default(), LAST_READS_MAX);
+    let mut stopping = stop.clone();
+    let mut is_over = pin!(last_words::heard(&mut stopping));
     loop {
-        // Whatever is open when the program is to end was answered before it came here.
+        // Whatever was said before the program is to end is answered, unless it never ends.
         let read = tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => return,
-            read = stream.read_buf(&mut input) => read,
+            read = stream.read_buf(&mut input), if last_reads > 0 => read,
+            () = &mut is_over => return lingering::close(&mut stream, &mut stop).await,
             () = until(&mut deadline) => return,
         };
         let Ok(bytes @ 1..) = read else { return };
-        turn_bytes += bytes;
+        if *stop.borrow() {
+            last_reads -= 1;
+        }
+        turn.spend(bytes);
         loop {
-            let progress = session.feed(&input, &mut store, &mut output);
+            let progress = session.feed(&input, &mut store, &mut output).await;
             input.drain(..progress.consumed);
             if progress.consumed > 0 || input.is_empty() {
                 deadline = None;
@@ -75,7 +83,7 @@ pub(crate) async fn serve(
                 if send(gatehouse, &mut stream, &output, input.len()).await.is_err() {
                     return;
                 }
-                turn_bytes += output.len();
+                turn.spend(output.len());
                 output.clear();
                 output.shrink_to(OUTPUT_BYTES_KEPT);
             }
@@ -99,10 +107,7 @@ pub(crate) async fn serve(
             }
             return;
         }
-        if turn_bytes >= TURN_BYTES {
-            turn_bytes = 0;
-            tokio::task::yield_now().await;
-        }
+        turn.end_if_over().await;
     }
 }
 
@@ -163,23 +168,42 @@ thread_local! {
 struct Store<'e>(&'e Engine);
 
 impl Throttle for Store<'_> {
-    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+    async fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
         let limiter = self.0.limiter.limiter();
-        let explicit = limiter.explicit();
         let begun = limiter.now();
+        match self.0.limiter.ledger() {
+            Some(ledger) => ask_ledger(&**ledger, asks, answers).await,
+            None => self.ask_memory(asks, answers),
+        }
+        let metrics = &self.0.metrics;
+        metrics.note_duration(Door::Resp, begun, limiter.now());
+        let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
+        let peeks = asks.iter().filter(|ask| ask.is_peek).count() as u64;
+        let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
+        let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
+        metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
+        metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
+        metrics.checks.note_explicit(Door::Resp, Became::Never, never);
+    }
+
+    async fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+        resp_check::decide(self.0, request).await
+    }
+}
+
+impl Store<'_> {
+    fn ask_memory(&self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+        let explicit = self.0.limiter.limiter().explicit();
         let answer =
             |told: &ExplicitVerdict| Answer { is_admitted: told.is_admitted(), remaining: told.remaining };
-        let mut peeks = 0;
         if asks.iter().any(|ask| ask.is_peek) {
-            for ask in asks {
-                let told = if ask.is_peek {
-                    peeks += 1;
+            answers.extend(asks.iter().map(|ask| {
+                answer(&if ask.is_peek {
                     explicit.peek(ask.key, &ask.limit, ask.cost)
                 } else {
                     explicit.check(ask.key, &ask.limit, ask.cost)
-                };
-                answers.push(answer(&told));
-            }
+                })
+            }));
         } else {
             BATCH.with_borrow_mut(|(charges, verdicts)| {
                 charges.clear();
@@ -188,17 +212,25 @@ impl Throttle for Store<'_> {
                 answers.extend(verdicts.iter().map(answer));
             });
         }
-        let metrics = &self.0.metrics;
-        metrics.note_duration(Door::Resp, begun, limiter.now());
-        let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
-        let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
-        let admitted = (asks.len() as u64).saturating_sub(denied + peeks);
-        metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
-        metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
-        metrics.checks.note_explicit(Door::Resp, Became::Never, never);
     }
+}
 
-    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
-        resp_check::decide(self.0, request)
-    }
+/// Asks a shared ledger, all at once. Who is not answered is denied, with nothing left.
+async fn ask_ledger(ledger: &dyn Ledger, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+    let questions = asks.iter().map(|ask| {
+        let manner = if ask.is_peek { Manner::Peek } else { Manner::Check };
+        let key = OwnedKey::new(ask.key).ok()?;
+        let bucket = Bucket { limit: BucketLimit::Explicit(ask.limit), key };
+        let charges = vec![LedgerCharge { bucket, cost: ask.cost }];
+        Some(ledger.decide(Question { charges, manner, watched: None }))
+    });
+    let asked = questions.map(async |question| match question {
+        Some(question) => question.await.explicit_verdict(),
+        None => None,
+    });
+    let told = join_all(asked).await;
+    answers.extend(told.iter().zip(asks).map(|(told, ask)| Answer {
+        is_admitted: ask.is_peek || told.as_ref().is_some_and(ExplicitVerdict::is_admitted),
+        remaining: told.as_ref().map_or(Tokens::ZERO, |told| told.remaining),
+    }));
 }

@@ -100,6 +100,11 @@ impl<'a> Answering<'a> {
         Answering { mode, ..self }
     }
 
+    /// Upon what the verdict rests.
+    pub const fn mode(&self) -> StoreMode {
+        self.mode
+    }
+
     /// 200 admitted, 429 denied, 403 blocked or without a key, 503 killed or without a store.
     pub const fn status(&self) -> u16 {
         self.outcome.status()

@@ -195,6 +195,8 @@ mod identity;
 pub mod jwt;
 mod key;
 mod keyed_hash;
+#[cfg(feature = "policy")]
+pub mod ledger;
 mod limiter;
 mod live_bucket;
 mod memory;
@@ -239,7 +241,9 @@ pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
 #[cfg(feature = "policy")]
-pub use policy_limiter::{Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats};
+pub use policy_limiter::{
+    Asking, Deciding, Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats,
+};
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation};
 pub use reservation_id::{ReservationId, ReservationIdError};

@@ -4,9 +4,12 @@
 //! thread, unless a rule takes places, settles or refunds by the response.
 
 mod asked;
+mod by_ledger;
+mod deciding;
 mod decision;
 mod error;
 mod from_afar;
+mod held_afar;
 mod in_force;
 mod refused;
 mod ruleset;
@@ -22,6 +25,7 @@ use arc_swap::ArcSwap;
 use tollgate_core::{Burst, Cost, Limit, Rate};
 use tollgate_policy::{Explanation, Facts, Policy};
 
+pub use self::deciding::{Asking, Deciding};
 pub use self::decision::Decision;
 use self::decision::Watched;
 pub use self::error::PolicyError;
@@ -30,6 +34,7 @@ pub use self::refused::Refused;
 pub use self::ruleset::RuleStats;
 use self::ruleset::Ruleset;
 use self::shadow_limiter::ShadowLimiter;
+use crate::ledger::Ledger;
 use crate::{Charge, Limiter, LimiterBuilder};
 
 /// The limit of the default rule, which nobody checks.
@@ -61,6 +66,8 @@ struct Inner {
     ruleset: ArcSwap<Ruleset>,
     /// Held by whoever swaps the policy.
     swapping: Mutex<()>,
+    /// Where the buckets are, if not here.
+    ledger: Option<Arc<dyn Ledger>>,
 }
 
 impl Limiter {
@@ -73,13 +80,30 @@ impl Limiter {
 impl LimiterBuilder {
     /// A limiter with these settings that enforces `policy`.
     pub fn build_with_policy(self, policy: Policy) -> Result<PolicyLimiter, PolicyError> {
+        self.build_over(policy, None)
+    }
+
+    /// The same over the buckets of a shared ledger. Its verdicts have to be waited for: [`PolicyLimiter::decide`] does so, and
+    /// [`PolicyLimiter::check`] refuses.
+    pub fn build_with_ledger(
+        self,
+        policy: Policy,
+        ledger: Arc<dyn Ledger>,
+    ) -> Result<PolicyLimiter, PolicyError> {
+        self.build_over(policy, Some(ledger))
+    }
+
+    fn build_over(
+        self,
+        policy: Policy,
+        ledger: Option<Arc<dyn Ledger>>,
+    ) -> Result<PolicyLimiter, PolicyError> {
         let beside = self.clone().without_snapshot();
         let limiter = self.build(UNCHECKED).map_err(PolicyError::Build)?;
         let shadow = ShadowLimiter::beside(beside.clock(limiter.shared().clock.clone()));
-        let ruleset = Ruleset::declare(&limiter, &shadow, policy)?;
-        ruleset.put_in_force()?;
+        let ruleset = Ruleset::in_force(&limiter, &shadow, policy, ledger.as_deref())?;
         let ruleset = ArcSwap::from_pointee(ruleset);
-        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()) };
+        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()), ledger };
         Ok(PolicyLimiter { inner: Arc::new(inner) })
     }
 }
@@ -116,6 +140,10 @@ impl PolicyLimiter {
             let (rules, charges) = (decision.asked.rules(), decision.asked.charges());
             held.correct(|at| true_cost(rules[at], &charges[at]));
         }
+        if let Some(afar) = &open.afar {
+            let (rules, charges) = (decision.asked.rules(), decision.asked.charges());
+            afar.correct(rules.iter().zip(charges).map(|(rule, charge)| true_cost(*rule, charge)));
+        }
         for Watched { rule, charge, held } in &open.watched {
             held.correct(|_| true_cost(*rule, charge));
         }
@@ -125,10 +153,15 @@ impl PolicyLimiter {
     /// one before stays.
     pub fn swap(&self, policy: Policy) -> Result<(), PolicyError> {
         let _swapping = self.inner.swapping.lock().unwrap_or_else(PoisonError::into_inner);
-        let ruleset = Ruleset::declare(&self.inner.limiter, &self.inner.shadow, policy)?;
-        ruleset.put_in_force()?;
+        let Inner { limiter, shadow, ledger, .. } = &*self.inner;
+        let ruleset = Ruleset::in_force(limiter, shadow, policy, ledger.as_deref())?;
         self.inner.ruleset.store(Arc::new(ruleset));
         Ok(())
+    }
+
+    /// The shared ledger that has the buckets, if they are not here.
+    pub fn ledger(&self) -> Option<&Arc<dyn Ledger>> {
+        self.inner.ledger.as_ref()
     }
 
     /// The policy in force, as it is now: to look at, and to check a request by just that one.

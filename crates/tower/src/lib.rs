@@ -52,7 +52,6 @@ mod answer;
 mod body;
 mod fields;
 mod future;
-mod header_fields;
 mod peer;
 mod principal;
 mod request_facts;

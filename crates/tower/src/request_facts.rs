@@ -6,7 +6,7 @@ use http_body::SizeHint;
 use tollgate::policy::{Facts, Headers as _};
 
 use crate::RequestHead;
-use crate::header_fields::HeaderFields;
+use tollgate::policy::HeaderFields;
 
 /// The facts that need nobody's trust. Client, user and claims are somebody else's work.
 #[inline]

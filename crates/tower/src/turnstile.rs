@@ -6,12 +6,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
-use tollgate::policy::{Claims, ClientAddressSettings, Facts, client_address, trust_line};
-use tollgate::{Decision, InForce, PolicyLimiter};
+use tollgate::policy::{Claims, ClientAddressSettings, Facts, HeaderFields, client_address, trust_line};
+use tollgate::{Asking, Deciding, Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
-use crate::header_fields::HeaderFields;
 use crate::stats::Counts;
 use crate::token::{Token, TokenReader};
 use crate::turn::Turn;
@@ -28,6 +27,14 @@ pub(crate) enum Passage {
     InTurn(Turn, Admitted),
     /// It does not.
     Denied(Box<Response<Bytes>>),
+}
+
+/// What is known of a request when it comes.
+pub(crate) enum Known {
+    /// All.
+    Decided(Passage),
+    /// The shared ledger was asked.
+    Asked(Deciding),
 }
 
 /// The settings of a layer. Clones share limiter, counts and keys.
@@ -53,8 +60,22 @@ impl Turnstile {
 
     /// Decides a request, and charges it if it is admitted.
     #[inline(never)]
-    pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
-        let decision = self.check(head, body);
+    pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Known {
+        if self.limiter.ledger().is_some() {
+            let asked = self.with_facts(head, body, |policy, facts| policy.decide(facts, Asking::Check));
+            return Known::Asked(asked);
+        }
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method itself is for one lifetime"
+        )]
+        let decision = self.with_facts(head, body, |policy, facts| policy.check(facts));
+        Known::Decided(self.pass_by(decision, head))
+    }
+
+    /// What a decision means for its request.
+    #[inline]
+    pub(crate) fn pass_by(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
         if !decision.is_admitted() {
             return Passage::Denied(self.deny(head, &decision));
         }
@@ -77,7 +98,14 @@ impl Turnstile {
         Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
     }
 
-    fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
+    /// Shows the policy in force and the facts of a request to `decide`.
+    #[inline]
+    fn with_facts<D>(
+        &self,
+        head: RequestHead<'_>,
+        body: &SizeHint,
+        decide: impl FnOnce(InForce<'_>, &Facts<'_>) -> D,
+    ) -> D {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
         let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
@@ -97,7 +125,7 @@ impl Turnstile {
         if let Some(facts_with) = &self.facts_with {
             facts_with(head, &mut facts);
         }
-        policy.check(&facts)
+        decide(policy, &facts)
     }
 
     /// The client's address by what the policy trusts (K3).

@@ -1,8 +1,9 @@
 //! examples/express, on the real Express.
 
 use crate::component::tool;
+use crate::mortal::mortal;
 use crate::neighbour::{Neighbour, promises};
-use crate::process::{Process, command};
+use crate::process::Process;
 use crate::scratch::Scratch;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/express");
@@ -21,7 +22,7 @@ const EXPRESS: Neighbour = Neighbour {
             server.replace("const app = express();\n", &format!("const app = express();\n{log_in}\n"));
         copy.write("server.js", &server.replace("failClosed:", "timeoutMs: 3000, failClosed:"));
         std::os::unix::fs::symlink(tool("express/node_modules"), copy.path("node_modules")).unwrap();
-        let mut node = command(&tool("bin/express"));
+        let mut node = mortal(tool("bin/express"));
         node.arg(copy.path("server.js")).envs([("PORT", "0"), ("TOLLGATE_URL", tollgate)]);
         node.env("FAIL_CLOSED", if fail_closed { "1" } else { "" });
         let mut service = Process::start(node);

@@ -1,8 +1,9 @@
 //! examples/fastapi, on the real `FastAPI` and uvicorn.
 
 use crate::component::tool;
+use crate::mortal::mortal;
 use crate::neighbour::{Neighbour, promises};
-use crate::process::{Process, command};
+use crate::process::Process;
 use crate::scratch::Scratch;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fastapi");
@@ -15,7 +16,7 @@ const FASTAPI: Neighbour = Neighbour {
         let user = "user=lambda scope: dict(scope['headers']).get(b'x-user', b'').decode() or None, headers=";
         let service = std::fs::read_to_string(format!("{EXAMPLE}/service.py")).unwrap();
         copy.write("service.py", &service.replace("headers=", &format!("timeout=3, {user}")));
-        let mut uvicorn = command(&tool("bin/fastapi"));
+        let mut uvicorn = mortal(tool("bin/fastapi"));
         uvicorn.args(["-B", "-m", "uvicorn", "service:app", "--port", "0", "--app-dir"]).arg(copy.folder());
         uvicorn.env("TOLLGATE_URL", tollgate).env("FAIL_CLOSED", if fail_closed { "1" } else { "" });
         let mut service = Process::start(uvicorn);

@@ -5,6 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use crate::mortal::mortal;
+
 /// Longest that anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -18,27 +20,9 @@ pub(crate) struct Process {
     said: Vec<String>,
 }
 
-/// A command whose program is killed when the thread that starts it ends, in an environment without settings of Tollgate.
-pub(crate) fn command(program: &str) -> Command {
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    let mut command = if has_setpriv {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", program]);
-        command
-    } else {
-        Command::new(program)
-    };
-    let settings = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TOLLGATE_"));
-    settings.for_each(|(name, _)| _ = command.env_remove(name));
-    for name in ["RUST_LOG", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
-        command.env_remove(name);
-    }
-    command
-}
-
 /// The command under test.
 pub(crate) fn tollgate(typed: &str) -> Command {
-    let mut command = command(env!("CARGO_BIN_EXE_tollgate"));
+    let mut command = mortal(env!("CARGO_BIN_EXE_tollgate"));
     command.args(typed.split_whitespace());
     command
 }

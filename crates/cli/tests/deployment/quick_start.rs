@@ -5,7 +5,8 @@
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use crate::process::{PATIENCE, Process, command};
+use crate::mortal::mortal;
+use crate::process::{PATIENCE, Process};
 use crate::scratch::Scratch;
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
@@ -71,7 +72,7 @@ fn every_line_of_the_quick_start_does_what_the_page_shows() {
         "#!/bin/sh\ncommand -v setpriv >/dev/null && exec setpriv --pdeathsig KILL {binary} \"$@\"\nexec {binary} \"$@\"\n"
     );
     scratch.write("tollgate", &script);
-    let mut shell = command("sh");
+    let mut shell = mortal("sh");
     shell.envs([("TOLLGATE_HTTP", &http), ("TOLLGATE_RESP", &resp), ("TOLLGATE_ADMIN", &admin)]);
     shell.env("PATH", format!("{}:{}", scratch.folder().display(), std::env::var("PATH").unwrap()));
     shell.env("NO_PROXY", "*").current_dir(scratch.folder()).stdin(Stdio::piped());

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::process::Command;
 
-use crate::process::{PATIENCE, Process, command, tollgate};
+use crate::mortal::mortal;
+use crate::process::{PATIENCE, Process, tollgate};
 use crate::scratch::Scratch;
 
 const ONE: &str = "{name: one, scope: ip, rate: 1/s, burst: 1}\n";
@@ -138,7 +139,7 @@ fn a_manager_that_is_not_there_does_not_keep_the_server_from_serving() {
 
 /// `tollgate serve`, started as a manager does that passes its socket as descriptor 3.
 fn serve_with(socket: OwnedFd, environment: &str, flags: &str) -> Command {
-    let mut shell = command("sh");
+    let mut shell = mortal("sh");
     let script = "exec 3<&0 </dev/null; export LISTEN_PID=$$ LISTEN_FDS=1 $1; shift; exec \"$@\"";
     shell.args(["-c", script, "sh", environment, env!("CARGO_BIN_EXE_tollgate"), "serve"]);
     shell.args(flags.split_whitespace()).stdin(socket);

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::component::{is_skipped, tool};
-use crate::process::{Process, command, tollgate};
+use crate::mortal::mortal;
+use crate::process::{Process, tollgate};
 use crate::scratch::Scratch;
 
 const DEPLOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy");
@@ -101,7 +102,7 @@ fn systemds_own_activator_passes_the_socket() {
     let libraries =
         Path::new(&tool("systemd/usr/lib")).read_dir().unwrap().map(|entry| entry.unwrap().path());
     let libraries: Vec<String> = libraries.map(|path| format!("{0}:{0}/systemd", path.display())).collect();
-    let mut activated = command(&activate);
+    let mut activated = mortal(&activate);
     activated.args([
         "--listen",
         &path,

@@ -2,8 +2,10 @@
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
+
+use crate::mortal::mortal;
 
 /// How often something may be looked at until it must be so: 20 seconds' worth.
 const LOOKS_MAX: usize = 1_000;
@@ -22,7 +24,7 @@ impl Process {
         let name = program.file_name().unwrap().to_str().unwrap();
         let log = folder.join(format!("{name}-{port}.log"));
         let output = std::fs::File::create(&log).unwrap();
-        let mut command = dying_with_us(program);
+        let mut command = mortal(program);
         for (variable, _) in std::env::vars_os() {
             if variable.to_string_lossy().starts_with("TOLLGATE_") {
                 command.env_remove(variable);
@@ -61,13 +63,6 @@ impl Drop for Process {
             eprintln!("--- {}\n{}", self.log.display(), self.said());
         }
     }
-}
-
-/// A command that the system ends when the thread that began it is gone, even if that is killed.
-fn dying_with_us(program: &Path) -> Command {
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(program);
-    command
 }
 
 /// Whether it is so in the end.

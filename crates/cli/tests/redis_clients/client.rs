@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::component::tool;
-use crate::server::mortal;
+use crate::mortal::mortal;
 
 /// Longest that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,7 +63,7 @@ struct Driven {
 
 impl Driven {
     fn start(component: &str, script: &str) -> Driven {
-        let mut command = mortal(&tool(&format!("bin/{component}")));
+        let mut command = mortal(tool(&format!("bin/{component}")));
         command.arg(format!("{}/tests/redis_clients/{script}", env!("CARGO_MANIFEST_DIR")));
         command.env("NODE_PATH", tool(component) + "/node_modules").env("PYTHONDONTWRITEBYTECODE", "1");
         let mut script = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 
 use crate::component::{is_skipped, tool};
-use crate::server::{PASSWORD, Server, mortal};
+use crate::mortal::mortal;
+use crate::server::{PASSWORD, Server};
 
 /// What a program of redis-tools says, with this on its stdin.
 fn run(program: &str, server: &Server, arguments: &[&str], typed: &str) -> Output {
-    let mut command = mortal(&tool(&format!("redis-tools/usr/bin/{program}")));
+    let mut command = mortal(tool(&format!("redis-tools/usr/bin/{program}")));
     let libraries = std::fs::read_dir(tool("redis-tools/usr/lib")).unwrap().flatten();
     let libraries = libraries.map(|entry| entry.path().display().to_string()).collect::<Vec<_>>().join(":");
     command.env("LD_LIBRARY_PATH", libraries).env_remove("REDISCLI_AUTH");

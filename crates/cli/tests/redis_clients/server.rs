@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::mortal::mortal;
 
 /// What a client must know, where one must know it.
 pub(crate) const PASSWORD: &str = "open sesame";
@@ -80,20 +82,4 @@ impl Drop for Server {
         let _ = self.child.wait();
         let _ = std::fs::remove_file(&self.policy);
     }
-}
-
-/// A command whose program is killed when the thread that starts it ends, in an environment without settings of Tollgate.
-pub(crate) fn mortal(program: &str) -> Command {
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    let mut command = if has_setpriv {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", program]);
-        command
-    } else {
-        Command::new(program)
-    };
-    let settings = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TOLLGATE_"));
-    settings.for_each(|(name, _)| _ = command.env_remove(name));
-    command.env_remove("RUST_LOG");
-    command
 }

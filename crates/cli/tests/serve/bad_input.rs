@@ -144,7 +144,10 @@ fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
             if is_over {
                 http.stream.get_ref().shutdown(std::net::Shutdown::Write).unwrap();
             }
-            assert_eq!(http.answer().status, 400, "{:?}", String::from_utf8_lossy(bytes));
+            let answer = http.answer();
+            assert_eq!(answer.status, 400, "{:?}", String::from_utf8_lossy(bytes));
+            let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+            assert!(detail.starts_with("the head is no request of HTTP/1.1; look at"), "{detail}");
             assert!(http.is_closed());
         }
     }
@@ -159,7 +162,7 @@ fn requests_that_are_no_http_are_refused_and_the_server_goes_on() {
 fn a_request_of_http_1_1_names_one_host() {
     let server = Server::new(&[]);
     let mut http = server.http();
-    for hosts in ["", "host: a\r\nhost: a\r\n"] {
+    for hosts in ["", "host: a\r\nhost: a\r\n", "host: a b\r\n", "host: a/../b\r\n"] {
         http.send(format!("GET /livez HTTP/1.1\r\n{hosts}\r\n"));
         assert_eq!(http.answer().fault(), (400, "Host".to_owned()), "{hosts}");
     }
@@ -175,7 +178,9 @@ fn a_head_that_is_too_large_is_431_though_not_all_of_it_was_read() {
     for _ in 0..20 {
         let mut http = server.http();
         http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "a".repeat(300_000)));
-        assert_eq!(http.answer().status, 431);
+        let answer = http.answer();
+        assert_eq!(answer.status, 431);
+        assert!(answer.json()["detail"].as_str().unwrap().contains("send fewer or shorter ones"));
         let mut http = server.http();
         http.send(format!("GET /livez HTTP/1.1\r\nhost: a\r\n{}\r\n", "x: y\r\n".repeat(200)));
         assert_eq!(http.answer().status, 431);

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use crate::http_client::{Answer, Connection};
+use crate::mortal::mortal;
 
 /// Longest that anything may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,22 +23,8 @@ pub(crate) struct Server {
 
 /// A command that ends when the one who began it does.
 pub(crate) fn tollgate(arguments: &[&str]) -> Command {
-    let binary = env!("CARGO_BIN_EXE_tollgate");
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    let mut command = if has_setpriv {
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", binary]);
-        command
-    } else {
-        Command::new(binary)
-    };
-    for (variable, _) in std::env::vars_os() {
-        let name = variable.to_string_lossy();
-        if name.starts_with("TOLLGATE_") || name.starts_with("OTEL_") {
-            command.env_remove(variable);
-        }
-    }
-    command.args(arguments).env_remove("RUST_LOG");
+    let mut command = mortal(env!("CARGO_BIN_EXE_tollgate"));
+    command.args(arguments);
     command
 }
 

@@ -30,11 +30,16 @@ end
 local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
 local strings = argv[3] + 0
 local raw, faults -- by the number of the key
+-- A key of another type is the item's affair; any other error is the call's.
+local function fault_of(reply)
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
+  return WRONG_TYPE
+end
 local function fetch()
   if strings == 1 then
     local value = redis.pcall('GET', keys[1])
     if type(value) == 'table' then
-      raw, faults = {}, { WRONG_TYPE }
+      raw, faults = {}, { fault_of(value) }
     else
       raw = { value }
     end
@@ -67,8 +72,8 @@ local function is_sound(num, den, burst)
   return num >= 1 and den >= 1 and (num + 1) * den < EXACT and burst >= 1 and burst <= BURST_MAX
 end
 
--- The short way, for what nearly every call is: checks of token buckets whose limits never changed. The same arithmetic as below, in
--- one place and without a function for every step; whatever is out of the ordinary is left to the long way, from the start.
+-- The short way, for what nearly every call is: checks of token buckets whose limits did not change lately. The same arithmetic as
+-- below, in one place and without a function for every step; whatever is out of the ordinary is left to the long way, from the start.
 local function decide_plainly()
   -- Where in the arguments the words of each limit begin; of most calls there is one.
   local count, at, words_at, only = argv[4] + 0, 4, nil, 4
@@ -77,13 +82,13 @@ local function decide_plainly()
     local kind = argv[at + 1]
     if kind ~= 'b' and kind ~= 'e' then return nil end
     if words_at then words_at[i] = at end
-    at = at + (kind == 'b' and 5 or 4)
+    at = at + (kind == 'b' and 8 or 4)
   end
   -- A bucket that was looked at is a number in `held`; its value before, text. `changed` is a list of keys.
   local held, stamps, limit_of, changed, changes = raw, {}, {}, {}, 0
   local out, told, last = { now }, 1, #argv
   local of_key, of_level, of_upto, of_cost, of_words
-  local parsed, num, den, burst, from -- the limit that was read last
+  local parsed, num, den, burst, from, frac -- the limit that was read last
   while at < last do
     local op, count = argv[at + 1], argv[at + 2] + 0
     if op ~= 'c' and op ~= 'p' then return nil end
@@ -97,8 +102,8 @@ local function decide_plainly()
       at = at + 4
       if not (cost >= 0 and keep >= 0 and cost + keep < EXACT) or cost % 1 ~= 0 or keep % 1 ~= 0 then return nil end
       if words ~= parsed then
-        num, den, burst, from = argv[words + 2] + 0, argv[words + 3] + 0, argv[words + 4] + 0, 0
-        if argv[words + 1] == 'b' then from = argv[words + 5] + 0 end
+        num, den, burst, from, frac = argv[words + 2] + 0, argv[words + 3] + 0, argv[words + 4] + 0, 0, 0
+        if argv[words + 1] == 'b' then from, frac = argv[words + 5] + 0, argv[words + 6] + 0 end
         if not is_sound(num, den, burst) then return nil end
         parsed = words
       end
@@ -130,7 +135,7 @@ local function decide_plainly()
             b = b + (y - x) * num
           else
             local rx, ry = fmod(x, den), fmod(y, den)
-            local px, py = rx * num, ry * num
+            local px, py = rx * num + frac, ry * num + frac
             b = b + (((y - ry) - (x - rx)) / den * num + ((py - fmod(py, den)) / den - (px - fmod(px, den)) / den))
           end
         end
@@ -141,13 +146,13 @@ local function decide_plainly()
         status, wait = 2, -1
       elseif b < need then
         if status == 1 then status = 0 end
-        -- As in `time_to_mint`, with no fraction to begin with.
+        -- As in `time_to_mint`.
         local begin = upto > from and upto or from
         local r = fmod(begin - from, den)
-        local p = r * num
+        local p = r * num + frac
         local n = (p - fmod(p, den)) / den + need - b
         local rest = fmod(n, num)
-        local y = rest * den
+        local y = rest * den - frac
         local yr = fmod(y, num)
         wait = begin - r + (n - rest) / num * den + (y - yr) / num - now
         if yr > 0 then wait = wait + 1 end
@@ -192,7 +197,8 @@ local function decide_plainly()
     local k = changed[i]
     -- Charged by a check, so not in debt.
     local b, t, words = held[k], stamps[k], limit_of[k]
-    local micros = (argv[words + 4] - b) / argv[words + 2] * argv[words + 3] + (t - now)
+    local slow = argv[words + 1] == 'b' and words + 6 or words + 1
+    local micros = (argv[words + 4] - b) / argv[slow + 1] * argv[slow + 2] + (t - now)
     local layout = b < 2147483648 and '>I7i4' or b < 549755813888 and '>I7i5' or b < 140737488355328 and '>I7i6' or '>I7i7'
     call('SET', keys[k], pack_words(layout, t, b), 'PX', format('%.0f', floor(micros * 1.001 / 1000) + 1001))
   end
@@ -225,7 +231,8 @@ local limits, families = {}, {} -- a family: the limits of one rule, by the tag 
 for i = 1, tonumber(argv[4]) do
   local kind = word()
   if kind == 'b' then
-    limits[i] = { k = 't', num = number(), den = number(), burst = number(), from = number(), frac = 0 }
+    limits[i] = { k = 't', num = number(), den = number(), burst = number(), from = number(), frac = number() }
+    limits[i].slow = { number(), number() }
   elseif kind == 'e' then
     limits[i] = { k = 'e', num = number(), den = number(), burst = number(), from = 0, frac = 0 }
   elseif kind == 'j' then
@@ -670,7 +677,7 @@ local function make_others()
   function log.read(L, k)
     local old = redis.pcall('ZRANGEBYSCORE', keys[k], '-inf', decimal(now - L.span), 'WITHSCORES')
     if old.err then
-      faults[k] = WRONG_TYPE
+      faults[k] = fault_of(old)
       return
     end
     local state = { total = 0, expired = 0, add = 0, at = 0 }

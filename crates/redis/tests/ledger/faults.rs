@@ -104,6 +104,27 @@ fn a_call_of_another_version_or_without_sense_changes_nothing() {
 }
 
 #[test]
+fn a_user_who_may_not_is_told_of() {
+    on_every_server(|engine, server, connection| {
+        for (user, may) in [
+            ("keyless", "~other:* +@all"),
+            ("timeless", "~* +@all -get -mget"),
+            ("writeless", "~* +@all -set"),
+        ] {
+            connection.typed(&format!("ACL SETUSER {user} on >secret {may}"));
+            let mut theirs = server.connect();
+            assert_eq!(text(&theirs.typed(&format!("AUTH {user} secret"))), "OK");
+            let limit = explicit(Rate::per_second(1), 3);
+            let mut batch = Batch::new();
+            batch.check(&[ask("a", &limit, 1)]).unwrap();
+            let error = batch.read(&call(&mut theirs, &batch.call())).unwrap_err();
+            assert!(matches!(error, ServerError::NotAllowed(_)), "{engine:?} {user}: {error:?}");
+        }
+        assert_eq!(connection.typed("DBSIZE"), Reply::Integer(0));
+    });
+}
+
+#[test]
 fn a_flushed_script_is_sent_again() {
     on_every_server(|_, _, connection| {
         let limit = explicit(Rate::per_second(1), 3);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
-use tollgate::{Answering, Span, Standing};
+use tollgate::{Answering, Span, Standing, StoreMode};
 
 use super::Reply;
 use super::fields::Fields;
@@ -43,7 +43,7 @@ impl Told {
         }
         let json = match answering.problem() {
             Some(problem) => problem,
-            None => admitted(answering.standing().or(standing), delay, form),
+            None => admitted(answering.standing().or(standing), delay, answering.mode(), form),
         };
         Told { status: answering.status(), fields, json }
     }
@@ -88,7 +88,7 @@ impl Told {
 }
 
 /// `{"admitted": true, …}`; the figures are left out if no rule had a say.
-fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
+fn admitted(standing: Option<Standing<'_>>, delay: Span, mode: StoreMode, form: Form) -> String {
     let mut json = String::with_capacity(128);
     let mut digits = itoa::Buffer::new();
     json.push('{');
@@ -111,7 +111,9 @@ fn admitted(standing: Option<Standing<'_>>, delay: Span, form: Form) -> String {
     if delay != Span::ZERO {
         number("delay_ms", millis_up(delay));
     }
-    json.push_str(",\"mode\":\"exact\"}");
+    for part in [",\"mode\":\"", mode.name(), "\"}"] {
+        json.push_str(part);
+    }
     json
 }
 

@@ -12,19 +12,19 @@ use crate::engine::Engine;
 pub(super) const IDEMPOTENCY_LIFETIME: Span = Span::from_secs(600);
 
 /// `POST /v1/check`.
-pub(super) fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawCheck<'_> = wire_fault::read(body)?;
-    decide(engine, &raw, false, Form::Alone)
+    decide(engine, &raw, false, Form::Alone).await
 }
 
 /// `POST /v1/peek`: what a check would be told.
-pub(super) fn peek(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn peek(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawCheck<'_> = wire_fault::read(body)?;
-    decide(engine, &raw, true, Form::Alone)
+    decide(engine, &raw, true, Form::Alone).await
 }
 
 /// Decides a check, unless it is only a peek.
-pub(super) fn decide(
+pub(super) async fn decide(
     engine: &Engine,
     raw: &RawCheck<'_>,
     is_peek: bool,
@@ -36,8 +36,8 @@ pub(super) fn decide(
     }
     let is_peek = is_peek || raw.peek == Some(true);
     if raw.explicit_field().is_some() {
-        explicit::decide(engine, raw, is_peek, form)
+        explicit::decide(engine, raw, is_peek, form).await
     } else {
-        facts::decide(engine, raw, is_peek, form)
+        facts::decide(engine, raw, is_peek, form).await
     }
 }

@@ -3,18 +3,24 @@
 //! What a route says to a body and to header fields is said here by the same code. Nothing of this is promised to anybody.
 
 use std::net::IpAddr;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use http::{HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt;
 use tollgate::{Clock, Limiter, Moment, Span};
 
 use super::problem::Problem;
-use super::{Reply, forward_auth, route};
+use super::route::Question;
+use super::{Reply, forward_auth};
 use crate::engine::Engine;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 
 /// Buckets of the tables.
 const KEYS_MAX: usize = 256;
+
+/// Most turns that one answer takes.
+const TURNS_MAX: usize = 64;
 
 /// A door with its engine.
 pub struct Desk {
@@ -52,15 +58,17 @@ impl Desk {
 
     /// The answer to a body that is posted to a path.
     pub fn post(&self, path: &str, body: &[u8]) -> Answer {
-        let Some((question, bytes_max)) = route::question_at(path) else {
+        let Some(question) = Question::at(path) else {
             return answer(Problem::not_found().reply());
         };
+        let bytes_max = question.body_bytes_max();
         if body.len() > bytes_max {
             return answer(Problem::too_large(bytes_max).reply());
         }
-        answer(match question(&self.engine, body) {
-            Ok(told) => told.reply(false),
-            Err(problem) => problem.reply(),
+        answer(match at_once(question.answer(&self.engine, body)) {
+            Some(Ok(told)) => told.reply(false),
+            Some(Err(problem)) => problem.reply(),
+            None => Problem::unavailable("in memory nothing is waited for").reply(),
         })
     }
 
@@ -83,7 +91,7 @@ impl Desk {
         }
         let target = request.uri().path_and_query()?.as_str().to_owned();
         let rest = target.strip_prefix("/v1/forward-auth/")?;
-        Some(answer(forward_auth::answer(&self.engine, peer, &request, rest)))
+        at_once(forward_auth::answer(&self.engine, peer, &request, rest)).map(answer)
     }
 
     /// What is charged at this moment, but for buckets whose limits came with the call.
@@ -101,13 +109,18 @@ fn answer(reply: Reply) -> Answer {
     let fields = head.headers.iter();
     let fields = fields.map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect();
     // A body that is whole waits for nobody.
-    let mut collecting = std::pin::pin!(body.collect());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let body = match collecting.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(Ok(body)) => body.to_bytes().to_vec(),
-        _ => Vec::new(),
-    };
+    let body = at_once(body.collect());
+    let body = body.and_then(Result::ok).map(|body| body.to_bytes().to_vec()).unwrap_or_default();
     Answer { status: head.status.as_u16(), fields, body }
+}
+
+/// What a future says that waits for nobody, but may let others have their turn.
+fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
+    (0..TURNS_MAX).find_map(|_| match future.as_mut().poll(&mut context) {
+        Poll::Ready(said) => Some(said),
+        Poll::Pending => None,
+    })
 }
 
 impl Answer {

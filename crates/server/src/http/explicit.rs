@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use smallvec::SmallVec;
+use tollgate::ledger::{self, Answer, BucketLimit, BucketState, LedgerCharge, Manner, OwnedKey, Question};
 use tollgate::{
     Algorithm, Answering, CHARGES_MAX, CheckError, Cost, Explicit, ExplicitCharge, ExplicitVerdict, Limit,
-    Outcome, Span, Standing, Verdict, Violation,
+    Moment, Outcome, Span, Standing, StoreMode, Verdict, Violation,
 };
 
 use super::answer::{Form, Told};
@@ -32,7 +33,7 @@ pub(super) type Buckets<'b> = SmallVec<[Bucket<'b>; 1]>;
 pub(super) type Charges = SmallVec<[ExplicitCharge; 1]>;
 
 /// Decides a check over explicit buckets.
-pub(super) fn decide(
+pub(super) async fn decide(
     engine: &Engine,
     raw: &RawCheck<'_>,
     is_peek: bool,
@@ -40,8 +41,24 @@ pub(super) fn decide(
 ) -> Result<Told, Problem> {
     let buckets = read(raw)?;
     let limiter = engine.limiter.limiter();
-    let explicit = limiter.explicit();
     let begun = limiter.now();
+    if let Some(ledger) = engine.limiter.ledger() {
+        let manner = match &raw.idempotency_key {
+            _ if is_peek => Manner::Peek,
+            Some(once) => Manner::Once {
+                idempotency_key: OwnedKey::new(once.as_str())
+                    .map_err(|error| at_fault(once_at_fault(error)))?,
+                lifetime: IDEMPOTENCY_LIFETIME,
+            },
+            None => Manner::Check,
+        };
+        let answer = ledger.decide(question(&buckets, manner)?).await;
+        if !is_peek {
+            note(engine, begun, answer.explicit_verdict().as_ref());
+        }
+        return tell_answer(engine, &buckets, &answer, form);
+    }
+    let explicit = limiter.explicit();
     let told = match (&*buckets, &raw.idempotency_key) {
         ([Bucket { key, limit, cost }], _) if is_peek => explicit.peek(*key, limit, *cost),
         ([Bucket { key, limit, cost }], None) => explicit.check(*key, limit, *cost),
@@ -52,10 +69,58 @@ pub(super) fn decide(
         }
     };
     if !is_peek {
-        engine.metrics.note_duration(Door::Http, begun, limiter.now());
-        engine.metrics.checks.note_explicit(Door::Http, Became::of(&told.verdict), 1);
+        note(engine, begun, Some(&told));
     }
     tell(engine, &buckets, &told, form)
+}
+
+/// Counts a check.
+fn note(engine: &Engine, begun: Moment, told: Option<&ExplicitVerdict>) {
+    engine.metrics.note_duration(Door::Http, begun, engine.limiter.limiter().now());
+    if let Some(told) = told {
+        engine.metrics.checks.note_explicit(Door::Http, Became::of(&told.verdict), 1);
+    }
+}
+
+/// What is asked of a shared ledger.
+pub(super) fn question(buckets: &[Bucket<'_>], manner: Manner) -> Result<Question, Problem> {
+    let charge = |bucket: &Bucket<'_>| -> Result<LedgerCharge, Problem> {
+        Ok(LedgerCharge { bucket: in_ledger(bucket)?, cost: bucket.cost })
+    };
+    let charges = buckets.iter().map(charge).collect::<Result<_, _>>()?;
+    Ok(Question { charges, manner, watched: None })
+}
+
+/// A bucket as a shared ledger knows it.
+pub(super) fn in_ledger(bucket: &Bucket<'_>) -> Result<ledger::Bucket, Problem> {
+    let key = OwnedKey::new(bucket.key).map_err(at_fault)?;
+    Ok(ledger::Bucket { limit: BucketLimit::Explicit(bucket.limit), key })
+}
+
+fn once_at_fault(error: CheckError) -> CheckError {
+    if error == CheckError::EmptyKey { CheckError::EmptyIdempotencyKey } else { error }
+}
+
+/// What is to be told of a shared ledger's answer about these buckets.
+pub(super) fn tell_answer(
+    engine: &Engine,
+    buckets: &[Bucket<'_>],
+    answer: &Answer,
+    form: Form,
+) -> Result<Told, Problem> {
+    match (answer, answer.explicit_verdict()) {
+        (Answer::Decided { buckets: states, mode, .. }, Some(told)) => {
+            tell_seen(engine, buckets, &told, form, *mode, |at| states.get(at).copied())
+        }
+        (Answer::Unavailable { wait }, _) => {
+            let policy = engine.limiter.policy();
+            let client = buckets.first().map_or(&[][..], |bucket| bucket.key.as_bytes());
+            let outcome = Outcome::Unavailable { wait: *wait };
+            let answering = Answering::new(&policy.answers, outcome, client, engine.limiter.wall_time());
+            Ok(Told::of(&answering, None, Span::ZERO, form))
+        }
+        (Answer::Decided { .. }, None) => Err(Problem::unavailable("the check has no verdict")),
+    }
 }
 
 /// The buckets of a check.
@@ -106,12 +171,33 @@ pub(super) fn charges(explicit: &Explicit<'_>, buckets: &[Bucket<'_>]) -> Charge
     buckets.iter().map(|bucket| explicit.charge(bucket.key, &bucket.limit, bucket.cost)).collect()
 }
 
-/// What is to be told of a verdict on these buckets.
+/// What is to be told of a verdict on these buckets, in memory.
 pub(super) fn tell(
     engine: &Engine,
     buckets: &[Bucket<'_>],
     told: &ExplicitVerdict,
     form: Form,
+) -> Result<Told, Problem> {
+    let explicit = engine.limiter.limiter().explicit();
+    tell_seen(engine, buckets, told, form, StoreMode::Exact, |at| {
+        // Of one bucket everything is known.
+        let seen = match buckets {
+            [_] => *told,
+            _ => buckets.get(at).map(|bucket| explicit.peek(bucket.key, &bucket.limit, bucket.cost))?,
+        };
+        let wait = if let Verdict::Deny { wait, .. } = seen.verdict { wait } else { Span::ZERO };
+        Some(BucketState { remaining: seen.remaining, wait, time_to_full: seen.time_to_full })
+    })
+}
+
+/// The same, where `see` says how a bucket that denied stands.
+fn tell_seen(
+    engine: &Engine,
+    buckets: &[Bucket<'_>],
+    told: &ExplicitVerdict,
+    form: Form,
+    mode: StoreMode,
+    see: impl Fn(usize) -> Option<BucketState>,
 ) -> Result<Told, Problem> {
     let policy = engine.limiter.policy();
     let settings = &policy.answers;
@@ -121,19 +207,13 @@ pub(super) fn tell(
     let tightest = buckets.get(at).zip(algorithms.get(at)).map(|(bucket, algorithm)| {
         Standing::new(bucket.key, SCOPE, algorithm, told.remaining, now).full_again_in(told.time_to_full)
     });
-    let explicit = engine.limiter.limiter().explicit();
     let mut violated = SmallVec::<[Violation<'_>; 1]>::new();
     if let Verdict::Deny { denied, .. } | Verdict::Never { denied } = told.verdict {
         let those = buckets.iter().zip(&algorithms).enumerate().filter(|(at, _)| denied.contains(*at));
-        violated.extend(those.map(|(_, (bucket, algorithm))| {
-            // Of one bucket everything is known.
-            let seen = match buckets {
-                [_] => *told,
-                _ => explicit.peek(bucket.key, &bucket.limit, bucket.cost),
-            };
-            let wait = if let Verdict::Deny { wait, .. } = seen.verdict { wait } else { Span::ZERO };
-            let standing = Standing::new(bucket.key, SCOPE, algorithm, seen.remaining, now);
-            Violation::new(standing.full_again_in(seen.time_to_full), wait)
+        violated.extend(those.filter_map(|(at, (bucket, algorithm))| {
+            let BucketState { remaining, wait, time_to_full } = see(at)?;
+            let standing = Standing::new(bucket.key, SCOPE, algorithm, remaining, now);
+            Some(Violation::new(standing.full_again_in(time_to_full), wait))
         }));
     }
     let outcome = match told.verdict {
@@ -143,7 +223,8 @@ pub(super) fn tell(
         Verdict::Invalid(error) => return Err(at_fault(error)),
     };
     let client = buckets.first().map_or(&[][..], |bucket| bucket.key.as_bytes());
-    Ok(Told::of(&Answering::new(settings, outcome, client, now), None, Span::ZERO, form))
+    let answering = Answering::new(settings, outcome, client, now).in_mode(mode);
+    Ok(Told::of(&answering, None, Span::ZERO, form))
 }
 
 /// A check that makes no sense.

@@ -18,6 +18,8 @@ use super::plain::{self, Plain};
 use super::problem::Problem;
 use super::read_ahead::ReadAhead;
 use crate::gatehouse::Gatehouse;
+use crate::last_words;
+use crate::turn::Turn;
 
 /// Most bytes of room for answers that a connection keeps while it asks nothing.
 const ANSWERS_KEPT_BYTES_MAX: usize = 4 * 1_024;
@@ -42,18 +44,20 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let mut stopping = stop.clone();
-    let mut stopped = std::pin::pin!(stopping.wait_for(|stop| *stop));
-    let mut answers = Answers::default();
+    let mut stopped = std::pin::pin!(last_words::heard(&mut stopping));
+    let (mut answers, turn) = (Answers::default(), Turn::default());
     loop {
         // While the program ends, hyper says with the answer that it is the last.
         while !*stop.borrow()
             && let Some(plain) = plain::read(stream.ahead())
         {
-            answers.say(gatehouse, &plain);
+            answers.say(gatehouse, &plain).await;
             let bytes = plain.bytes;
             stream.consume(bytes);
+            turn.spend(bytes);
         }
         if !answers.bytes.is_empty() {
+            turn.spend(answers.bytes.len());
             heard.store(true, Ordering::Relaxed);
             if answers.send(stream).await.is_err() {
                 return Left::Over;
@@ -62,11 +66,12 @@ where
         if !stream.ahead().is_empty() {
             return Left::Asking;
         }
+        turn.end_if_over().await;
         // Whoever asks at the last moment is answered.
         let came = tokio::select! {
             biased;
             came = stream.more() => came,
-            _ = &mut stopped => return Left::Over,
+            () = &mut stopped => return Left::Over,
         };
         if !matches!(came, Ok(1..)) {
             return Left::Over;
@@ -91,9 +96,10 @@ struct Date {
 
 impl Answers {
     /// Answers a question, behind those before it.
-    fn say(&mut self, gatehouse: &Gatehouse, plain: &Plain<'_>) {
+    async fn say(&mut self, gatehouse: &Gatehouse, plain: &Plain<'_>) {
+        let told = plain.question.answer(&gatehouse.engine, plain.body).await;
         let date = self.date.text_at(gatehouse.engine.limiter.wall_time());
-        match (plain.question)(&gatehouse.engine, plain.body) {
+        match told {
             Ok(told) => write_told(&mut self.bytes, &told, plain.always_200, date),
             Err(problem) => write_problem(&mut self.bytes, &problem, date),
         }

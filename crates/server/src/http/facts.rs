@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use tollgate::policy::{CostSource, DescribedRequest, Facts, Headers, NoHeaders, Policy, Rule};
-use tollgate::{Answering, Cost, Decision, Span, Standing, Verdict};
+use tollgate::{Answering, Asking, Cost, Decision, Span, Standing, Verdict};
 
 use super::answer::{Form, Told};
 use super::check::IDEMPOTENCY_LIFETIME;
@@ -21,18 +21,18 @@ pub(super) const TARGET_BYTES_MAX: usize = 16 * 1_024;
 pub(super) const NAME_BYTES_MAX: usize = 4 * 1_024;
 
 /// Decides a described request, and says what is to be told of it over HTTP.
-pub(super) fn decide(
+pub(super) async fn decide(
     engine: &Engine,
     raw: &RawCheck<'_>,
     is_peek: bool,
     form: Form,
 ) -> Result<Told, Problem> {
-    let decision = decided(engine, raw, is_peek, Door::Http)?;
+    let decision = decided(engine, raw, is_peek, Door::Http).await?;
     Ok(tell(engine, &decision, is_peek, form))
 }
 
 /// Decides a request that was described at whatever door, and counts the check there.
-pub(crate) fn decided(
+pub(crate) async fn decided(
     engine: &Engine,
     raw: &RawCheck<'_>,
     is_peek: bool,
@@ -40,11 +40,12 @@ pub(crate) fn decided(
 ) -> Result<Decision, Problem> {
     let limiter = &engine.limiter;
     let begun = limiter.limiter().now();
-    let decision = with(engine, raw, |facts| match &raw.idempotency_key {
-        _ if is_peek => limiter.peek(facts),
-        Some(once) => limiter.policy().check_once(facts, once.as_str(), IDEMPOTENCY_LIFETIME),
-        None => limiter.check(facts),
-    })?;
+    let asking = match &raw.idempotency_key {
+        _ if is_peek => Asking::Peek,
+        Some(once) => Asking::Once { idempotency_key: once.as_str(), lifetime: IDEMPOTENCY_LIFETIME },
+        None => Asking::Check,
+    };
+    let decision = with(engine, raw, |facts| limiter.policy().decide(facts, asking))?.await;
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));
     }

@@ -8,11 +8,11 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use tollgate::policy::{ClientAddressSettings, Facts, Trust, client_address};
+use tollgate::policy::{ClientAddressSettings, Facts, HeaderFields, Trust, client_address};
+use tollgate::{Asking, Deciding};
 
 use super::Reply;
 use super::fields::Fields;
-use super::header_fields::HeaderFields;
 use super::original::Original;
 use super::problem::Problem;
 use crate::door::Door;
@@ -37,7 +37,12 @@ const BODY_FIELD: &str = "tollgate-body";
 const BODY_FIELD_BYTES_MAX: usize = 4 * 1_024;
 
 /// Answers a proxy. `rest` is the target after `/v1/forward-auth/`.
-pub(super) fn answer<B>(engine: &Engine, peer: Option<IpAddr>, request: &Request<B>, rest: &str) -> Reply {
+pub(super) async fn answer<B>(
+    engine: &Engine,
+    peer: Option<IpAddr>,
+    request: &Request<B>,
+    rest: &str,
+) -> Reply {
     let (name, suffix) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let proxy = match name {
         "nginx" => Proxy::Nginx,
@@ -46,7 +51,7 @@ pub(super) fn answer<B>(engine: &Engine, peer: Option<IpAddr>, request: &Request
         _ => return Problem::not_found().reply(),
     };
     let (status, body, mut reply) = match Original::of(request, suffix) {
-        Ok(original) => decide(engine, peer, HeaderFields(request.headers()), &original),
+        Ok(original) => decide(engine, peer, HeaderFields(request.headers()), &original).await,
         Err(problem) => {
             let body = Bytes::from(problem.json());
             (StatusCode::BAD_REQUEST, body, problem.reply())
@@ -70,28 +75,15 @@ pub(super) fn answer<B>(engine: &Engine, peer: Option<IpAddr>, request: &Request
 }
 
 /// What the policy says of the request: status and body, and a response with fields and the same body.
-fn decide(
+async fn decide(
     engine: &Engine,
     peer: Option<IpAddr>,
     fields: HeaderFields<'_>,
     original: &Original<'_>,
 ) -> (StatusCode, Bytes, Reply) {
     let limiter = &engine.limiter;
-    let policy = limiter.policy();
-    let settings = settings_behind_a_proxy(&policy.client_address, peer, fields);
-    let settings = settings.as_ref().unwrap_or(&policy.client_address);
-    let bearer = engine.tokens.read(&policy, &fields, || limiter.wall_time().as_secs());
-    let facts = Facts {
-        host: original.host,
-        address: client_address(settings, peer, &fields).address,
-        headers: &fields,
-        user: bearer.user.as_deref(),
-        plan: bearer.plan.as_deref(),
-        claims: bearer.claims(),
-        ..Facts::new(original.method, original.target)
-    };
     let begun = limiter.limiter().now();
-    let decision = policy.check(&facts);
+    let decision = ask(engine, peer, fields, original).await;
     engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
     engine.metrics.checks.note_decision(Door::Http, &decision);
     limiter.answer(&decision, |answering| {
@@ -112,6 +104,25 @@ fn decide(
     })
 }
 
+/// Asks the policy about the request.
+fn ask(engine: &Engine, peer: Option<IpAddr>, fields: HeaderFields<'_>, original: &Original<'_>) -> Deciding {
+    let limiter = &engine.limiter;
+    let policy = limiter.policy();
+    let settings = settings_behind_a_proxy(&policy.client_address, peer, fields);
+    let settings = settings.as_ref().unwrap_or(&policy.client_address);
+    let bearer = engine.tokens.read(&policy, &fields, || limiter.wall_time().as_secs());
+    let facts = Facts {
+        host: original.host,
+        address: client_address(settings, peer, &fields).address,
+        headers: &fields,
+        user: bearer.user.as_deref(),
+        plan: bearer.plan.as_deref(),
+        claims: bearer.claims(),
+        ..Facts::new(original.method, original.target)
+    };
+    policy.decide(&facts, Asking::Check)
+}
+
 /// Whose word counts, if it is another's than the policy says: the policy may not know that a proxy stands before us.
 fn settings_behind_a_proxy(
     settings: &ClientAddressSettings,
@@ -128,6 +139,9 @@ fn settings_behind_a_proxy(
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
     use crate::policy_source::PolicySource;
 
@@ -139,7 +153,13 @@ mod tests {
             request = request.header("x-forwarded-uri", target);
         }
         let request = request.header("x-forwarded-for", "192.0.2.7").body(()).unwrap();
-        (0..times).map(|_| answer(&engine, None, &request, name)).collect()
+        let answer =
+            || pin!(answer(&engine, None, &request, name)).poll(&mut Context::from_waker(Waker::noop()));
+        let replies = (0..times).map(|_| match answer() {
+            Poll::Ready(reply) => reply,
+            Poll::Pending => panic!("in memory nothing is waited for"),
+        });
+        replies.collect()
     }
 
     fn field<'r>(reply: &'r Reply, name: &str) -> Option<&'r str> {

@@ -1,43 +1,45 @@
 //! Answers of HTTP/2 that wait to be taken: the client says when they may be sent.
 //!
-//! Until the last byte was sent an answer takes room, and it has a deadline: that of a client which takes it at the least rate. A
-//! connection with an answer that is past it is given up, whatever else happens on it.
+//! Until its last byte was sent an answer takes room. A connection on which one waits is given up when less is taken than the least rate, all
+//! answers together: whatever else happens on it.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use super::body_room::Taken;
-use crate::patient_stream::TAKEN_BYTES_PER_SECOND_MIN;
+use crate::patient_stream::is_fast;
 
 /// The answers of one connection that wait.
 #[derive(Debug, Clone)]
 pub(super) struct Waiting {
-    /// What a client has for any answer, on top of the time that its bytes take.
+    /// How long less than the least rate may be taken.
     limit: Duration,
-    held: Arc<Mutex<Deadlines>>,
+    held: Arc<Mutex<Numbers>>,
 }
 
 #[derive(Debug, Default)]
-struct Deadlines {
-    /// With a number each, as two may be the same.
-    of_each: BTreeSet<(Instant, u64)>,
-    count: u64,
+struct Numbers {
+    /// Of those that wait, in the order in which they were made.
+    waiting: BTreeSet<u64>,
+    last: u64,
+    /// Bytes that were taken of all.
+    taken: u128,
 }
 
 /// An answer that waits; no longer when this is dropped.
 #[derive(Debug)]
 struct Held {
-    at: (Instant, u64),
-    among: Arc<Mutex<Deadlines>>,
+    number: u64,
+    among: Arc<Mutex<Numbers>>,
     _taken: Taken,
 }
 
@@ -52,7 +54,7 @@ pub(super) struct HeldBody {
 #[derive(Debug)]
 pub(super) struct HeldBytes {
     bytes: Bytes,
-    _held: Option<Held>,
+    held: Option<Held>,
 }
 
 impl Waiting {
@@ -62,39 +64,43 @@ impl Waiting {
 
     /// A body that waits from now on.
     pub(super) fn hold(&self, body: Full<Bytes>, taken: Taken) -> HeldBody {
-        let seconds = body.size_hint().lower() / TAKEN_BYTES_PER_SECOND_MIN;
-        let deadline = sleep(self.limit + Duration::from_secs(seconds)).deadline();
-        let mut deadlines = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        deadlines.count += 1;
-        let at = (deadline, deadlines.count);
-        deadlines.of_each.insert(at);
-        HeldBody { body, held: Some(Held { at, among: Arc::clone(&self.held), _taken: taken }) }
+        let mut numbers = lock(&self.held);
+        numbers.last += 1;
+        let number = numbers.last;
+        numbers.waiting.insert(number);
+        HeldBody { body, held: Some(Held { number, among: Arc::clone(&self.held), _taken: taken }) }
     }
 
-    /// Until an answer is past its deadline.
+    /// Whether any waits.
+    pub(super) fn is_any(&self) -> bool {
+        !lock(&self.held).waiting.is_empty()
+    }
+
+    /// Until answers have waited for too long.
     pub(super) async fn spent(&self) {
         loop {
-            let Some(deadline) = self.earliest() else {
-                // One that comes meanwhile is not due before that.
-                sleep(self.limit).await;
-                continue;
+            let (last, before) = {
+                let numbers = lock(&self.held);
+                (numbers.last, numbers.taken)
             };
-            sleep_until(deadline).await;
-            if self.earliest() == Some(deadline) {
+            sleep(self.limit).await;
+            let numbers = lock(&self.held);
+            // One that was there already has waited all the time.
+            let has_waited = numbers.waiting.first().is_some_and(|oldest| *oldest <= last);
+            if has_waited && !is_fast(numbers.taken - before, self.limit) {
                 return;
             }
         }
     }
+}
 
-    fn earliest(&self) -> Option<Instant> {
-        let deadlines = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        deadlines.of_each.first().map(|(deadline, _)| *deadline)
-    }
+fn lock(numbers: &Mutex<Numbers>) -> MutexGuard<'_, Numbers> {
+    numbers.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.among.lock().unwrap_or_else(PoisonError::into_inner).of_each.remove(&self.at);
+        lock(&self.among).waiting.remove(&self.number);
     }
 }
 
@@ -108,8 +114,7 @@ impl Body for HeldBody {
     ) -> Poll<Option<Result<Frame<HeldBytes>, Infallible>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let held = self.held.take();
-        let frame =
-            frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| HeldBytes { bytes, _held: held })));
+        let frame = frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| HeldBytes { bytes, held })));
         Poll::Ready(frame)
     }
 
@@ -133,6 +138,9 @@ impl Buf for HeldBytes {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
+        if let Some(held) = &self.held {
+            lock(&held.among).taken += count as u128;
+        }
     }
 }
 
@@ -149,6 +157,10 @@ mod tests {
         room.nothing().add(1) == Err(NoRoom)
     }
 
+    async fn bytes_of(body: &mut HeldBody) -> HeldBytes {
+        body.frame().await.unwrap().unwrap().into_data().unwrap()
+    }
+
     #[tokio::test(start_paused = true)]
     async fn an_answer_takes_room_until_its_bytes_are_gone() {
         let (room, waiting) = (BodyRoom::new(100), Waiting::new(SECOND));
@@ -156,26 +168,47 @@ mod tests {
         taken.add(100).unwrap();
         let mut body = waiting.hold(Full::new(Bytes::from_static(b"answer")), taken);
         assert!(holds_room(&room));
-        let mut bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        let mut bytes = bytes_of(&mut body).await;
         drop(body);
         assert!(holds_room(&room), "they were handed over, not sent");
         bytes.advance(6);
         drop(bytes);
-        assert!(!holds_room(&room) && waiting.earliest().is_none());
+        assert!(!holds_room(&room) && !waiting.is_any());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_an_answer_that_is_not_taken_in_time_is_past_its_deadline() {
+    async fn only_a_client_that_takes_too_little_while_an_answer_waits_is_given_up() {
         let (room, waiting) = (BodyRoom::new(100), Waiting::new(SECOND));
         let is_spent = async |within: Duration| tokio::time::timeout(within, waiting.spent()).await.is_ok();
+        let answer = |bytes: usize| waiting.hold(Full::new(Bytes::from(vec![0; bytes])), room.nothing());
         assert!(!is_spent(100 * SECOND).await, "nothing waits");
-        let taken = waiting.hold(Full::new(Bytes::from_static(b"taken")), room.nothing());
-        assert!(!is_spent(SECOND * 9 / 10).await);
-        let late = waiting.hold(Full::new(Bytes::from(vec![0; 32 * 1_024])), room.nothing());
-        drop(taken);
-        assert!(!is_spent(SECOND * 29 / 10).await, "it has a second, and two for its bytes");
-        assert!(is_spent(SECOND * 2 / 10).await);
-        drop(late);
-        assert!(!is_spent(100 * SECOND).await);
+        drop(answer(5));
+        assert!(!is_spent(100 * SECOND).await, "it was taken");
+
+        // Many long ones, of which one is taken at a time, fast enough: the others wait for their turn.
+        let waits = answer(1_000_000);
+        let mut taken = bytes_of(&mut answer(1_000_000)).await;
+        let taking = async {
+            for _ in 0..40 {
+                sleep(SECOND / 4).await;
+                taken.advance(9_000);
+            }
+        };
+        tokio::select! {
+            () = waiting.spent() => panic!("it is fast enough"),
+            () = taking => {}
+        }
+        // And too slowly.
+        let taking = async {
+            loop {
+                sleep(SECOND / 4).await;
+                taken.advance(3_000);
+            }
+        };
+        tokio::select! {
+            () = waiting.spent() => {}
+            () = taking => {}
+        }
+        drop(waits);
     }
 }

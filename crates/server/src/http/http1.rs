@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::HOST;
 use http::{Request, Version};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -20,10 +20,15 @@ use tokio::sync::watch;
 
 use super::body::is_timeout;
 use super::problem::Problem;
+use super::reasoned::Reasoned;
 use super::{HEAD_BYTES_MAX, Reply, answer_at};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::lingering;
+use crate::turn::Turn;
+
+/// What a head counts for, in bytes, whatever is in it.
+const HEAD_BYTES: usize = 256;
 
 /// Serves one connection until it ends, or until it is told to stop and has answered what it was asked.
 pub(super) async fn serve<S>(
@@ -36,14 +41,19 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
+    let turn = Turn::default();
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
         heard.store(true, Ordering::Relaxed);
+        turn.spend(HEAD_BYTES + usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX));
         if door == Door::Http
             && let Some(problem) = without_host(&request)
         {
             return Ok(problem.reply());
         }
-        Ok(answer_at(gatehouse, door, peer, request).await)
+        let reply = answer_at(gatehouse, door, peer, request).await;
+        turn.spend(HEAD_BYTES + usize::try_from(reply.body().size_hint().lower()).unwrap_or(usize::MAX));
+        turn.end_if_over().await;
+        Ok(reply)
     });
     let mut builder = http1::Builder::new();
     // Half closed: nobody looks whether the client is still there while it is answered, which takes no time, and the next
@@ -56,7 +66,7 @@ pub(super) async fn serve<S>(
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .writev(false);
-    let mut connection = builder.serve_connection(TokioIo::new(&mut *stream), service);
+    let mut connection = builder.serve_connection(TokioIo::new(Reasoned::new(&mut *stream)), service);
     let ended = tokio::select! {
         biased;
         ended = &mut connection => Some(ended),
@@ -88,12 +98,26 @@ pub(super) async fn serve<S>(
 /// What is wrong with a request of HTTP/1.1 that does not name one host (RFC 9112, section 3.2): of two, somebody before us may
 /// have taken the other.
 fn without_host<B>(request: &Request<B>) -> Option<Problem> {
-    let hosts = request.headers().get_all(HOST).iter().take(2).count();
-    if hosts == 1 || request.version() != Version::HTTP_11 {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let found = match (hosts.next(), hosts.next()) {
+        (Some(host), None) if is_host(host.as_bytes()) => return None,
+        (Some(_), None) => "names no host",
+        (None, _) => "is missing",
+        (Some(_), Some(_)) => "occurs twice",
+    };
+    if request.version() != Version::HTTP_11 {
         return None;
     }
-    let found = if hosts == 0 { "is missing" } else { "occurs twice" };
-    Some(Problem::field("Host", format!("`Host` {found}; HTTP/1.1 wants it once in every request")))
+    Some(Problem::field(
+        "Host",
+        format!("`Host` {found}; HTTP/1.1 wants it once in every request, as in example.com:8080"),
+    ))
+}
+
+/// Whether a field names a host and perhaps a port: of characters that such names have (RFC 3986, section 3.2.2). It may be empty.
+pub(super) fn is_host(value: &[u8]) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte);
+    value.iter().all(|byte| is_of_name(*byte))
 }
 
 /// Tells whoever has begun a request and does not finish it.

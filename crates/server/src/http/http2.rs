@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use http::header::CONNECTION;
 use http::{Request, Response};
@@ -42,6 +43,8 @@ const SEND_BYTES_MAX: usize = 64 * 1_024;
 const RESETS_PENDING_MAX: usize = 20;
 /// Streams of one connection that we had to reset; who makes us reset more is cut off.
 const RESETS_OF_OURS_MAX: usize = 200;
+/// How long a client has to notice that the connection ends, where nothing is open on it.
+const NOTICE_TIME: Duration = Duration::from_millis(500);
 /// What a request takes of the room for bodies while it is open, whatever it holds.
 pub(super) const REQUEST_BYTES: usize = 4 * 1_024;
 
@@ -56,11 +59,15 @@ pub(super) async fn serve<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let waiting = Waiting::new(gatehouse.idle_timeout);
+    let (waiting, open) = (Waiting::new(gatehouse.idle_timeout), Arc::new(()));
     let service = service_fn(|request: Request<Incoming>| {
         heard.store(true, Ordering::Relaxed);
-        let (gatehouse, waiting) = (Arc::clone(gatehouse), waiting.clone());
-        async move { Ok::<_, Infallible>(answer(&gatehouse, door, peer, request, &waiting).await) }
+        let (gatehouse, waiting, open) = (Arc::clone(gatehouse), waiting.clone(), Arc::clone(&open));
+        async move {
+            let answer = answer(&gatehouse, door, peer, request, &waiting).await;
+            drop(open);
+            Ok::<_, Infallible>(answer)
+        }
     });
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
@@ -86,10 +93,22 @@ pub(super) async fn serve<S>(
             tokio::select! {
                 _ = connection => {}
                 () = waiting.spent() => return,
+                () = nothing_open(&open, &waiting) => {}
             }
         }
     }
     lingering::close(stream, stop).await;
+}
+
+/// Until a connection that is to end has had time to notice, and nothing is open on it: the protocol would wait for a client that does
+/// not say so.
+async fn nothing_open(open: &Arc<()>, waiting: &Waiting) {
+    loop {
+        tokio::time::sleep(NOTICE_TIME).await;
+        if Arc::strong_count(open) == 1 && !waiting.is_any() {
+            return;
+        }
+    }
 }
 
 /// The answer to one request. It takes room while it is worked out and until the client lets it be sent.

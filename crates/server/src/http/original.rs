@@ -5,10 +5,9 @@
 //! guessed.
 
 use http::Request;
-use tollgate::policy::DescribedRequest;
+use tollgate::policy::{DescribedRequest, HeaderFields};
 
 use super::facts::{NAME_BYTES_MAX, TARGET_BYTES_MAX};
-use super::header_fields::HeaderFields;
 use super::problem::{Problem, shown};
 
 /// What the client asked of the proxy.

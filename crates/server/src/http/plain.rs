@@ -4,7 +4,8 @@
 //! go on, a `Connection` that is not kept. That is for hyper, which knows all of HTTP/1; so nothing is decided here that two
 //! readers of the same bytes could see differently.
 
-use super::route::{self, Question};
+use super::http1::is_host;
+use super::route::Question;
 
 /// Most header fields of a plain question.
 const FIELDS_MAX: usize = 32;
@@ -38,9 +39,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<Plain<'_>> {
         Some((path, "status=200")) => (path, true),
         Some(_) => return None,
     };
-    let (question, bytes_max) = route::question_at(path)?;
+    let question = Question::at(path)?;
     let length = length(request.headers)?;
-    let body = bytes.get(head..head.checked_add(length)?).filter(|body| body.len() <= bytes_max)?;
+    let body =
+        bytes.get(head..head.checked_add(length)?).filter(|body| body.len() <= question.body_bytes_max())?;
     Some(Plain { question, body, always_200, bytes: head + length })
 }
 
@@ -51,7 +53,8 @@ fn length(fields: &[httparse::Header<'_>]) -> Option<usize> {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         // What is of importance is told apart by the length of its name, mostly.
         match field.name.len() {
-            4 if is("host") => hosts += 1,
+            4 if is("host") && is_host(field.value) => hosts += 1,
+            4 if is("host") => return None,
             14 if is("content-length") && length.is_some() => return None,
             14 if is("content-length") => length = Some(number(field.value)?),
             10 if is("connection") && !field.value.eq_ignore_ascii_case(b"keep-alive") => return None,
@@ -124,6 +127,8 @@ mod tests {
             ("host: a\r\n", ""),
             ("host: a", "host: a\r\nhost: a"),
             ("host: a", "host : a"),
+            ("host: a", "host: a b"),
+            ("host: a", "host: a/.."),
             ("host: a", "host: a\r\n b"),
             ("host: a", "host: a\r\nb c: d"),
             ("host: a", "host: a\r\nexpect: 100-continue"),

@@ -37,7 +37,7 @@ impl Problem {
     /// The media type of the document.
     pub(super) const MEDIA: &str = "application/problem+json";
 
-    fn new(status: StatusCode, detail: String) -> Problem {
+    pub(super) fn new(status: StatusCode, detail: String) -> Problem {
         Problem { status, field: None, detail, header: None }
     }
 

@@ -1,6 +1,7 @@
 //! `/v1/reserve`: an estimate is charged at once, to be settled by `/v1/commit` or `/v1/cancel`.
 
-use tollgate::{Cost, ExplicitVerdict, ReserveError, Span, Verdict};
+use tollgate::ledger::{Ledger, Manner};
+use tollgate::{Cost, ExplicitVerdict, ReservationId, ReserveError, Span, Verdict};
 
 use super::answer::{Form, Told, millis_up};
 use super::explicit::{self, Bucket, at_fault};
@@ -12,7 +13,7 @@ use crate::engine::Engine;
 use crate::metrics::Became;
 
 /// `POST /v1/reserve`. Where nothing was charged there is no reservation to settle.
-pub(super) fn reserve(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn reserve(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawCheck<'_> = wire_fault::read(body)?;
     for (field, is_given) in
         [("peek", raw.peek == Some(true)), ("idempotency_key", raw.idempotency_key.is_some())]
@@ -24,29 +25,32 @@ pub(super) fn reserve(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     }
     let timeout = number::timeout(raw.timeout_ms)?;
     if raw.explicit_field().is_some() {
-        of_buckets(engine, &raw, timeout)
+        of_buckets(engine, &raw, timeout).await
     } else {
-        of_facts(engine, &raw, timeout)
+        of_facts(engine, &raw, timeout).await
     }
 }
 
-fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
+async fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
     let limiter = &engine.limiter;
-    let made = facts::with(engine, raw, |facts| limiter.policy().reserve(facts, timeout))?;
-    let (decision, reservation) = made.map_err(refused)?;
+    let made = facts::with(engine, raw, |facts| limiter.policy().decide_and_reserve(facts, timeout))?;
+    let (decision, reservation) = made.await.map_err(refused)?;
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));
     }
     engine.metrics.checks.note_decision(Door::Http, &decision);
     let told = facts::tell(engine, &decision, false, Form::Alone);
     Ok(match reservation {
-        Some(reservation) => named(told, &reservation, timeout),
+        Some(reservation) => named(told, reservation, timeout),
         None => told,
     })
 }
 
-fn of_buckets(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
+async fn of_buckets(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
     let buckets = explicit::read(raw)?;
+    if let Some(ledger) = engine.limiter.ledger() {
+        return of_ledger(engine, &**ledger, &buckets, timeout).await;
+    }
     let explicit = engine.limiter.limiter().explicit();
     let (verdict, reservation) = match explicit.reserve(&explicit::charges(&explicit, &buckets), timeout) {
         Ok(reservation) => (reservation.verdict(), Some(reservation)),
@@ -58,9 +62,26 @@ fn of_buckets(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told
     engine.metrics.checks.note_explicit(Door::Http, Became::of(&verdict), 1);
     let told = explicit::tell(engine, &buckets, &seen(engine, &buckets, verdict), Form::Alone)?;
     Ok(match reservation {
-        Some(reservation) => named(told, &reservation, timeout),
+        Some(reservation) => named(told, reservation.id(), timeout),
         None => told,
     })
+}
+
+async fn of_ledger(
+    engine: &Engine,
+    ledger: &dyn Ledger,
+    buckets: &[Bucket<'_>],
+    timeout: Span,
+) -> Result<Told, Problem> {
+    let id = engine.limiter.new_reservation_id();
+    let answer = ledger.decide(explicit::question(buckets, Manner::Reserve { id, timeout })?).await;
+    let verdict = answer.explicit_verdict().map(|told| told.verdict);
+    if let Some(verdict) = &verdict {
+        engine.metrics.checks.note_explicit(Door::Http, Became::of(verdict), 1);
+    }
+    let told = explicit::tell_answer(engine, buckets, &answer, Form::Alone)?;
+    let is_made = verdict.is_some_and(|verdict| verdict.is_admitted());
+    Ok(if is_made { named(told, id, timeout) } else { told })
 }
 
 /// The verdict with what the tightest bucket holds now.
@@ -80,8 +101,8 @@ fn seen(engine: &Engine, buckets: &[Bucket<'_>], verdict: Verdict) -> ExplicitVe
     }
 }
 
-fn named(told: Told, reservation: &tollgate::Reservation, timeout: Span) -> Told {
-    let id = format!("\"{}\"", reservation.id());
+fn named(told: Told, id: ReservationId, timeout: Span) -> Told {
+    let id = format!("\"{id}\"");
     told.with("reservation", &id).with("timeout_ms", &millis_up(timeout).to_string())
 }
 

@@ -16,7 +16,16 @@ use crate::gatehouse::Gatehouse;
 use crate::metrics;
 
 /// What may be asked about a request.
-pub(super) type Question = fn(&Engine, &[u8]) -> Result<answer::Told, Problem>;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Question {
+    Check,
+    CheckBatch,
+    Peek,
+    Refund,
+    Reserve,
+    Commit,
+    Cancel,
+}
 
 /// Answers a request to the HTTP door.
 pub(super) async fn answer(
@@ -25,10 +34,10 @@ pub(super) async fn answer(
     request: Request<Incoming>,
 ) -> Reply {
     let path = request.uri().path();
-    let Some((question, most)) = question_at(path) else {
+    let Some(question) = Question::at(path) else {
         let target = request.uri().path_and_query().map_or(path, PathAndQuery::as_str);
         if let Some(rest) = target.strip_prefix("/v1/forward-auth/") {
-            return forward_auth::answer(&gatehouse.engine, peer, &request, rest);
+            return forward_auth::answer(&gatehouse.engine, peer, &request, rest).await;
         }
         return answer_about_us(gatehouse, Door::Http, &request);
     };
@@ -39,26 +48,51 @@ pub(super) async fn answer(
         Ok(always_200) => always_200,
         Err(problem) => return problem.reply(),
     };
-    let read = body::read(request.into_body(), most, gatehouse).await;
-    let told = read.and_then(|body| question(&gatehouse.engine, &body.bytes));
+    let told = match body::read(request.into_body(), question.body_bytes_max(), gatehouse).await {
+        Ok(body) => question.answer(&gatehouse.engine, &body.bytes).await,
+        Err(problem) => Err(problem),
+    };
     match told {
         Ok(told) => told.reply(always_200),
         Err(problem) => problem.reply(),
     }
 }
 
-/// What is asked at a path, and the longest body of it, in bytes.
-pub(super) fn question_at(path: &str) -> Option<(Question, usize)> {
-    Some(match path {
-        "/v1/check" => (check::check, BODY_BYTES_MAX),
-        "/v1/check/batch" => (batch::check, BATCH_BYTES_MAX),
-        "/v1/peek" => (check::peek, BODY_BYTES_MAX),
-        "/v1/refund" => (settle::refund, BODY_BYTES_MAX),
-        "/v1/reserve" => (reserve::reserve, BODY_BYTES_MAX),
-        "/v1/commit" => (settle::commit, BODY_BYTES_MAX),
-        "/v1/cancel" => (settle::cancel, BODY_BYTES_MAX),
-        _ => return None,
-    })
+impl Question {
+    /// What is asked at a path.
+    pub(super) fn at(path: &str) -> Option<Question> {
+        Some(match path {
+            "/v1/check" => Question::Check,
+            "/v1/check/batch" => Question::CheckBatch,
+            "/v1/peek" => Question::Peek,
+            "/v1/refund" => Question::Refund,
+            "/v1/reserve" => Question::Reserve,
+            "/v1/commit" => Question::Commit,
+            "/v1/cancel" => Question::Cancel,
+            _ => return None,
+        })
+    }
+
+    /// The longest body, in bytes.
+    pub(super) const fn body_bytes_max(self) -> usize {
+        match self {
+            Question::CheckBatch => BATCH_BYTES_MAX,
+            _ => BODY_BYTES_MAX,
+        }
+    }
+
+    /// The answer to a body. Where the buckets are in memory nothing is waited for.
+    pub(super) async fn answer(self, engine: &Engine, body: &[u8]) -> Result<answer::Told, Problem> {
+        match self {
+            Question::Check => check::check(engine, body).await,
+            Question::CheckBatch => batch::check(engine, body).await,
+            Question::Peek => check::peek(engine, body).await,
+            Question::Refund => settle::refund(engine, body).await,
+            Question::Reserve => reserve::reserve(engine, body).await,
+            Question::Commit => settle::commit(engine, body).await,
+            Question::Cancel => settle::cancel(engine, body).await,
+        }
+    }
 }
 
 /// Answers what every HTTP door answers: health, and by the door metrics or the API's description.

@@ -1,5 +1,6 @@
 //! `/v1/commit`, `/v1/cancel` and `/v1/refund`: what became of a charge.
 
+use tollgate::ledger::{Gift, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
 
 use super::answer::Told;
@@ -11,38 +12,39 @@ use super::wire_fault;
 use crate::engine::Engine;
 
 /// `POST /v1/commit`: settles a reservation at its true cost.
-pub(super) fn commit(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn commit(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawSettlement<'_> = wire_fault::read(body)?;
-    let reservation = engine.limiter.limiter().reservation(id(&raw)?);
-    let settled = match (raw.cost, &raw.costs) {
+    let id = id(&raw)?;
+    let costs = match (raw.cost, &raw.costs) {
         (Some(_), Some(_)) => {
             let detail =
                 "`cost` and `costs` are given; give one cost for all buckets, or one for each".to_owned();
             return Err(Problem::field("costs", detail));
         }
-        (Some(cost), None) => reservation.commit(number::true_cost("cost", cost)?),
+        (Some(cost), None) => TrueCosts::Same(number::true_cost("cost", cost)?),
         (None, Some(costs)) => {
             let costs: Result<Vec<_>, _> =
                 costs.iter().map(|cost| number::true_cost("costs", *cost)).collect();
-            reservation.commit_each(&costs?)
+            TrueCosts::Each(costs?)
         }
         (None, None) => return Err(missing("cost", "what it has truly cost; 0 if it came to nothing")),
     };
-    settled.map(told).map_err(unsettled)
+    engine.limiter.settle_reservation(id, costs).await.map(told).map_err(|fault| unsettled(&fault))
 }
 
 /// `POST /v1/cancel`: gives a reservation back.
-pub(super) fn cancel(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn cancel(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawSettlement<'_> = wire_fault::read(body)?;
     if raw.cost.is_some() || raw.costs.is_some() {
         let detail = "`cost` is for /v1/commit; drop it, or commit".to_owned();
         return Err(Problem::field("cost", detail));
     }
-    engine.limiter.limiter().reservation(id(&raw)?).cancel().map(told).map_err(unsettled)
+    let settled = engine.limiter.settle_reservation(id(&raw)?, TrueCosts::Nothing).await;
+    settled.map(told).map_err(|fault| unsettled(&fault))
 }
 
 /// `POST /v1/refund`: gives tokens back to an explicit bucket.
-pub(super) fn refund(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
+pub(super) async fn refund(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
     let raw: RawCheck<'_> = wire_fault::read(body)?;
     if raw.explicit_field().is_none() {
         let detail = "`key` is missing: buckets of a policy are not refunded by what a request looks like; use \
@@ -54,8 +56,13 @@ pub(super) fn refund(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
         let detail = format!("`buckets` has {} entries; refund one at a time", buckets.len());
         return Err(Problem::field("buckets", detail));
     };
-    let explicit = engine.limiter.limiter().explicit();
-    let given = explicit.refund(bucket.key, &bucket.limit, bucket.cost).map_err(at_fault)?;
+    let given = if let Some(ledger) = engine.limiter.ledger() {
+        let giving = ledger.give(explicit::in_ledger(bucket)?, Gift::Tokens(bucket.cost));
+        giving.await.map_err(|down| Problem::unavailable(down.to_string()))?
+    } else {
+        let explicit = engine.limiter.limiter().explicit();
+        explicit.refund(bucket.key, &bucket.limit, bucket.cost).map_err(at_fault)?
+    };
     Ok(Told::done(format!(
         "{{\"refunded\":{},\"remaining\":{}}}",
         tokens(given.given),
@@ -86,7 +93,11 @@ fn told(settled: Settled) -> Told {
     ))
 }
 
-fn unsettled(error: SettleError) -> Problem {
+fn unsettled(fault: &SettleFault) -> Problem {
+    let error = match fault {
+        SettleFault::Refused(error) => error,
+        SettleFault::Down(down) => return Problem::unavailable(down.to_string()),
+    };
     let said = error.to_string();
     match error {
         SettleError::Unknown | SettleError::Expired => Problem::unknown("reservation", said),

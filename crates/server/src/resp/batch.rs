@@ -47,12 +47,12 @@ impl<'b> Batch<'b> {
 
     /// Asks the engine, if there is anything to ask, and appends the replies.
     #[inline]
-    pub(super) fn flush(&mut self, engine: &mut impl Throttle, output: &mut Vec<u8>) {
+    pub(super) async fn flush(&mut self, engine: &mut impl Throttle, output: &mut Vec<u8>) {
         if self.asks.is_empty() {
             return;
         }
         self.answers.clear();
-        engine.throttle(&self.asks, &mut self.answers);
+        engine.throttle(&self.asks, &mut self.answers).await;
         for (index, (ask, pending)) in self.asks.iter().zip(&self.pending).enumerate() {
             match self.answers.get(index) {
                 Some(answer) => write(ask, *pending, *answer, output),

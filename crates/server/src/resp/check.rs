@@ -7,9 +7,14 @@ use super::reply::error;
 use super::throttle::Throttle;
 
 /// `TOLLGATE.CHECK`: has at least one argument.
-pub(super) fn check(peer: &Peer, args: &Args<'_, '_>, engine: &mut impl Throttle, output: &mut Vec<u8>) {
+pub(super) async fn check(
+    peer: &Peer,
+    args: &Args<'_, '_>,
+    engine: &mut (impl Throttle + Send),
+    output: &mut Vec<u8>,
+) {
     let told = match Described::read(args) {
-        Ok(request) => engine.check(&request),
+        Ok(request) => engine.check(&request).await,
         Err(fault) => Err(fault.to_string()),
     };
     match told {

@@ -45,7 +45,12 @@ pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
 }
 
 /// Runs a command and appends its one reply.
-pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, engine: &mut impl Throttle, output: &mut Vec<u8>) {
+pub(super) async fn run(
+    peer: &mut Peer,
+    args: &Args<'_, '_>,
+    engine: &mut (impl Throttle + Send),
+    output: &mut Vec<u8>,
+) {
     if HTTP.iter().any(|word| args.is(0, word)) {
         peer.is_closing = true;
         return error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
@@ -64,7 +69,7 @@ pub(super) fn run(peer: &mut Peer, args: &Args<'_, '_>, engine: &mut impl Thrott
     let argument = args.get(1);
     match spec.command {
         Command::Auth => auth(peer, args, output),
-        Command::Check => check(peer, args, engine, output),
+        Command::Check => check(peer, args, engine, output).await,
         Command::Client => client(peer, args, output),
         Command::Commands => commands(peer, args, output),
         Command::Config => config(peer, args, output),

@@ -55,7 +55,12 @@ impl Session {
     /// `input` is everything that was read and not yet consumed: it must start with the byte after the last consumed one. The
     /// same bytes give the same replies, whatever pieces they come in. Replies are bounded by
     /// [`super::Limits::output_bytes_max`], and one reply more.
-    pub fn feed(&mut self, input: &[u8], engine: &mut impl Throttle, output: &mut Vec<u8>) -> Progress {
+    pub async fn feed(
+        &mut self,
+        input: &[u8],
+        engine: &mut (impl Throttle + Send),
+        output: &mut Vec<u8>,
+    ) -> Progress {
         let limits = self.peer.settings.limits;
         let mut batch = Batch::for_read(input.len(), limits.batch_asks_max);
         let mut consumed = 0;
@@ -74,26 +79,26 @@ impl Session {
                 Ok(Parsed::Array { bytes }) => {
                     consumed += bytes;
                     let args = self.frame.args(rest);
-                    answer(&args, &mut self.peer, &mut self.remembered, &mut batch, engine, output);
+                    answer(&args, &mut self.peer, &mut self.remembered, &mut batch, engine, output).await;
                 }
                 Ok(Parsed::Inline { line }) => {
                     consumed += line + 1;
-                    batch.flush(engine, output);
-                    self.answer_line(rest.get(..line).unwrap_or_default(), engine, output);
+                    batch.flush(engine, output).await;
+                    self.answer_line(rest.get(..line).unwrap_or_default(), engine, output).await;
                 }
                 Err(error) => {
-                    batch.flush(engine, output);
+                    batch.flush(engine, output).await;
                     self.refuse(error, output);
                 }
             }
             self.frame.restart();
         };
-        batch.flush(engine, output);
+        batch.flush(engine, output).await;
         Progress { consumed, next }
     }
 
     /// An inline command. Its words are not where they were read, so it is a batch of its own.
-    fn answer_line(&mut self, line: &[u8], engine: &mut impl Throttle, output: &mut Vec<u8>) {
+    async fn answer_line(&mut self, line: &[u8], engine: &mut (impl Throttle + Send), output: &mut Vec<u8>) {
         let words = match Line::read(line) {
             Ok(words) => words,
             Err(error) => return self.refuse(error, output),
@@ -103,7 +108,7 @@ impl Session {
             return;
         }
         let mut batch = Batch::for_read(0, 1);
-        answer(&args, &mut self.peer, &mut self.remembered, &mut batch, engine, output);
+        answer(&args, &mut self.peer, &mut self.remembered, &mut batch, engine, output).await;
     }
 
     fn refuse(&mut self, error: ProtocolError, output: &mut Vec<u8>) {
@@ -114,26 +119,26 @@ impl Session {
 
 /// Adds a request to the batch, or flushes the batch and answers the request.
 #[inline]
-fn answer<'b>(
+async fn answer<'b>(
     args: &Args<'b, '_>,
     peer: &mut Peer,
     remembered: &mut RememberedTerms,
     batch: &mut Batch<'b>,
-    engine: &mut impl Throttle,
+    engine: &mut (impl Throttle + Send),
     output: &mut Vec<u8>,
 ) {
     if !is_throttle(peer, args) {
-        batch.flush(engine, output);
-        return run(peer, args, engine, output);
+        batch.flush(engine, output).await;
+        return run(peer, args, engine, output).await;
     }
     match cell::read(args, remembered, &peer.settings.limits) {
         Ok((ask, pending)) => {
             if batch.push(ask, pending) {
-                batch.flush(engine, output);
+                batch.flush(engine, output).await;
             }
         }
         Err(error) => {
-            batch.flush(engine, output);
+            batch.flush(engine, output).await;
             error.write(output);
         }
     }

@@ -30,11 +30,11 @@ pub struct Answer {
     pub remaining: Tokens,
 }
 
-/// Whoever keeps the buckets, and knows the policy.
+/// Whoever keeps the buckets, and knows the policy. Where they are in memory, nothing is waited for.
 pub trait Throttle {
     /// Answers every ask, as if one after the other in their order, by pushing one [`Answer`] each on `answers`, which is empty.
-    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>);
+    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) -> impl Future<Output = ()> + Send;
 
     /// What the policy decides of a described request; or what is wrong with it, naming the field and the cure.
-    fn check(&mut self, request: &Described<'_>) -> Result<Told, String>;
+    fn check(&mut self, request: &Described<'_>) -> impl Future<Output = Result<Told, String>> + Send;
 }

@@ -61,7 +61,7 @@ fn converse(settings: &Arc<Settings>, sent: &[u8], piece: impl Fn(usize) -> usiz
         end = end.saturating_add(piece(end)).min(sent.len());
         loop {
             let mut output = Vec::new();
-            let progress = session.feed(&sent[start..end], &mut table, &mut output);
+            let progress = crate::engine::feed(&mut session, &sent[start..end], &mut table, &mut output);
             assert!(
                 output.len() <= limits.output_bytes_max + longest_reply,
                 "{} bytes of replies",

@@ -1,9 +1,12 @@
 //! Buckets in a map, on a clock that the test sets.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use std::collections::HashMap;
 
 use tollgate_core::{Burst, Cost, Limit, Moment, Rate, Span, Stamped, StampedDecision, decide_stamped};
-use tollgate_server::resp::{Answer, Ask, Described, Throttle, Told};
+use tollgate_server::resp::{Answer, Ask, Described, Progress, Session, Throttle, Told};
 
 /// Tokens that the policy of the table lets a client spend at once, and per minute.
 const BURST: u64 = 3;
@@ -40,7 +43,7 @@ impl Table {
 }
 
 impl Throttle for Table {
-    fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
+    async fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
         self.calls.push(asks.len());
         assert!(answers.is_empty());
         for ask in asks {
@@ -52,7 +55,7 @@ impl Throttle for Table {
     }
 
     /// By a policy of one rule: `{name: client, scope: ip, rate: 3/m, burst: 3}`.
-    fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
+    async fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
         assert!(request.headers.len() <= 128);
         let limit = Limit::new(Rate::new(BURST, Span::from_secs(60)), Burst::tokens(BURST));
         let (Ok(limit), Some(ip)) = (limit, request.ip) else {
@@ -78,5 +81,19 @@ impl Throttle for Table {
             reason: (!is_admitted).then(|| "token_bucket_exceeded".to_owned()),
             rule: Some("client".to_owned()),
         })
+    }
+}
+
+/// [`Session::feed`] with an engine that waits for nobody.
+pub(crate) fn feed(
+    session: &mut Session,
+    input: &[u8],
+    engine: &mut (impl Throttle + Send),
+    output: &mut Vec<u8>,
+) -> Progress {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(session.feed(input, engine, output)).poll(&mut context) {
+        Poll::Ready(progress) => progress,
+        Poll::Pending => panic!("the engine waits"),
     }
 }

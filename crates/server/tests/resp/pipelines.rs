@@ -52,9 +52,9 @@ fn the_size_of_a_batch_is_a_setting() {
 struct Silent;
 
 impl Throttle for Silent {
-    fn throttle(&mut self, _: &[Ask<'_>], _: &mut Vec<Answer>) {}
+    async fn throttle(&mut self, _: &[Ask<'_>], _: &mut Vec<Answer>) {}
 
-    fn check(&mut self, _: &Described<'_>) -> Result<Told, String> {
+    async fn check(&mut self, _: &Described<'_>) -> Result<Told, String> {
         Err("the store gave no answer".to_owned())
     }
 }
@@ -64,6 +64,6 @@ fn every_request_has_a_reply_even_if_the_engine_gives_none() {
     let mut output = Vec::new();
     let mut session = Session::new(Settings::default().into(), 1);
     let input = [command("CL.THROTTLE k 9 1 1"), command("PING")].concat();
-    assert_eq!(session.feed(&input, &mut Silent, &mut output).consumed, input.len());
+    assert_eq!(crate::engine::feed(&mut session, &input, &mut Silent, &mut output).consumed, input.len());
     assert_eq!(output, b"-ERR the store gave no answer\r\n+PONG\r\n");
 }

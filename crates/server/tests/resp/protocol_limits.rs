@@ -133,18 +133,18 @@ fn replies_that_nobody_reads_do_not_pile_up() {
     let mut table = crate::engine::Table::new();
     let input = command("COMMAND DOCS").repeat(1_000);
     let (mut output, mut rest) = (Vec::new(), input.as_slice());
-    let progress = session.feed(rest, &mut table, &mut output);
+    let progress = crate::engine::feed(&mut session, rest, &mut table, &mut output);
     assert_eq!(progress.next, Next::Write);
     assert!(progress.consumed < input.len() && output.len() < 10_000 + 4_000, "{}", output.len());
     rest = &rest[progress.consumed..];
-    let full = session.feed(rest, &mut table, &mut output);
+    let full = crate::engine::feed(&mut session, rest, &mut table, &mut output);
     assert_eq!(
         (full.consumed, full.next),
         (0, Next::Write),
         "nothing is taken as long as the output is full"
     );
     output.clear();
-    assert!(session.feed(rest, &mut table, &mut output).consumed > 0);
+    assert!(crate::engine::feed(&mut session, rest, &mut table, &mut output).consumed > 0);
 }
 
 #[test]

@@ -61,7 +61,8 @@ impl Conversation {
         self.waiting.extend_from_slice(bytes);
         loop {
             let mut output = Vec::new();
-            let progress = self.session.feed(&self.waiting, &mut self.table, &mut output);
+            let progress =
+                crate::engine::feed(&mut self.session, &self.waiting, &mut self.table, &mut output);
             self.waiting.drain(..progress.consumed);
             replies.append(&mut output);
             match progress.next {

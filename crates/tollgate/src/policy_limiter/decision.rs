@@ -11,9 +11,11 @@ use tollgate_core::BucketSet;
 use tollgate_policy::{Facts, Policy, Rule as PolicyRule};
 
 use super::asked::Asked;
+use super::held_afar::HeldAfar;
 use super::refused::Refused;
 use super::ruleset::Ruleset;
-use crate::{Charge, Guard, Verdict};
+use crate::ledger::BucketState;
+use crate::{Charge, Guard, StoreMode, Verdict};
 
 /// What a policy decides of one request.
 ///
@@ -30,6 +32,15 @@ pub struct Decision {
     pub(super) asked: Asked,
     /// What the response matters to.
     pub(super) open: Option<Box<Open>>,
+    /// What a shared ledger said, if it was asked.
+    pub(super) told: Option<Box<ToldByLedger>>,
+}
+
+/// What a shared ledger said of the buckets.
+pub(super) struct ToldByLedger {
+    /// In the order of the charges.
+    pub(super) buckets: Vec<BucketState>,
+    pub(super) mode: StoreMode,
 }
 
 /// Charges that are held until the response has come.
@@ -37,6 +48,8 @@ pub struct Decision {
 pub(super) struct Open {
     /// Those of enforced rules, if the response matters to any of them.
     pub(super) held: Option<Guard>,
+    /// The same where they are in a shared ledger.
+    pub(super) afar: Option<HeldAfar>,
     /// Those of rules that only watch, each on its own.
     pub(super) watched: Vec<Watched>,
     /// It was settled by its response: once is enough.
@@ -54,7 +67,15 @@ impl Decision {
     /// A decision in which nobody has had a say.
     #[inline]
     pub(super) fn undecided(ruleset: Loaded<Arc<Ruleset>>) -> Decision {
-        Decision { ruleset, verdict: None, refused: None, client: None, asked: Asked::nothing(), open: None }
+        Decision {
+            ruleset,
+            verdict: None,
+            refused: None,
+            client: None,
+            asked: Asked::nothing(),
+            open: None,
+            told: None,
+        }
     }
 
     /// Whether to go ahead.
@@ -76,6 +97,11 @@ impl Decision {
     /// The exact time to wait before trying again; `None` if it was admitted, or if waiting does not help.
     pub fn retry_after(&self) -> Option<Duration> {
         self.verdict.filter(|_| self.refused.is_none()).and_then(|verdict| verdict.retry_after())
+    }
+
+    /// Upon what the verdict rests.
+    pub fn mode(&self) -> StoreMode {
+        self.told.as_ref().map_or(StoreMode::Exact, |told| told.mode)
     }
 
     /// The enforced rules that were asked, in the policy's order.
@@ -129,7 +155,7 @@ impl Decision {
 
 /// A number for whoever sent the request, if it says who that is.
 #[cold]
-fn client(facts: &Facts<'_>) -> Option<u64> {
+pub(super) fn client(facts: &Facts<'_>) -> Option<u64> {
     let hash = |bytes: &[u8]| SipHasher13::new().hash(bytes);
     match (facts.user.filter(|user| !user.is_empty()), facts.address) {
         (Some(user), _) => Some(hash(user.as_bytes())),

@@ -5,6 +5,7 @@ use std::fmt;
 
 use tollgate_policy::Rule as PolicyRule;
 
+use crate::ledger::LedgerRefusal;
 use crate::{BuildError, RuleError};
 
 /// Why a policy cannot be put in force. The one before stays.
@@ -20,6 +21,13 @@ pub enum PolicyError {
         /// Why.
         error: RuleError,
     },
+    /// The shared ledger refuses one of its rules.
+    Ledger {
+        /// The rule's name.
+        rule: Box<str>,
+        /// Why.
+        error: LedgerRefusal,
+    },
 }
 
 impl PolicyError {
@@ -33,6 +41,9 @@ impl fmt::Display for PolicyError {
         match self {
             PolicyError::Build(error) => write!(f, "{error}"),
             PolicyError::Rule { rule, error } => write!(f, "rule `{rule}` cannot be put in force: {error}"),
+            PolicyError::Ledger { rule, error } => {
+                write!(f, "rule `{rule}` cannot be kept in the shared store: {error}")
+            }
         }
     }
 }
@@ -42,6 +53,7 @@ impl Error for PolicyError {
         match self {
             PolicyError::Build(error) => Some(error),
             PolicyError::Rule { error, .. } => Some(error),
+            PolicyError::Ledger { error, .. } => Some(error),
         }
     }
 }

@@ -83,13 +83,10 @@ impl Decision {
                 watch(hit.rule, charge);
             }
         });
-        *refused = match ruling {
-            Ruling::ByBuckets | Ruling::Allowed { .. } => None,
-            Ruling::Blocked { rule } => Some(Refused::Blocked { rule }),
-            Ruling::KeyMissing { rule } => Some(Refused::KeyMissing { rule }),
-            Ruling::Killed { switch } => Some(Refused::Killed { switch }),
-            Ruling::TooManyRules => Some(Refused::TooManyRules),
-        };
+        *refused = refused_by(ruling);
+        if limiter.ledger().is_some() {
+            *refused = Some(Refused::NotAwaited);
+        }
     }
 
     /// Charges what was gathered, and holds it if the response matters.
@@ -143,6 +140,18 @@ impl Decision {
                 self.ruleset.note_shadow_denied(rule);
             }
         }
+    }
+}
+
+/// Why a ruling refuses a request, if it does.
+#[inline]
+pub(super) fn refused_by(ruling: Ruling) -> Option<Refused> {
+    match ruling {
+        Ruling::ByBuckets | Ruling::Allowed { .. } => None,
+        Ruling::Blocked { rule } => Some(Refused::Blocked { rule }),
+        Ruling::KeyMissing { rule } => Some(Refused::KeyMissing { rule }),
+        Ruling::Killed { switch } => Some(Refused::Killed { switch }),
+        Ruling::TooManyRules => Some(Refused::TooManyRules),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tollgate_core::CHARGES_MAX;
+use tollgate_core::{CHARGES_MAX, Span};
 
 /// Why a policy refuses a request whatever its buckets hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,13 @@ pub enum Refused {
     },
     /// More than [`CHARGES_MAX`] rules apply to it: some would not be enforced.
     TooManyRules,
+    /// The shared ledger that has its buckets cannot be asked at the moment, and a rule would have nobody through then.
+    LedgerDown {
+        /// When to try again.
+        wait: Span,
+    },
+    /// Its buckets are in a shared ledger, which has to be waited for: this is a fault of the program.
+    NotAwaited,
 }
 
 impl fmt::Display for Refused {
@@ -37,6 +44,10 @@ impl fmt::Display for Refused {
             Refused::Killed { .. } => f.write_str("a kill switch is on"),
             Refused::TooManyRules => {
                 write!(f, "more than {CHARGES_MAX} rules of the policy apply to it; narrow their `match`")
+            }
+            Refused::LedgerDown { .. } => f.write_str("the shared store does not answer"),
+            Refused::NotAwaited => {
+                f.write_str("its buckets are in a shared ledger, which has to be waited for; use `decide`")
             }
         }
     }

@@ -8,6 +8,7 @@ use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, 
 use super::error::PolicyError;
 use super::shadow_limiter::ShadowLimiter;
 use crate::answer::RuleText;
+use crate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, LedgerRule, OwnedKey, RuleNumber};
 use crate::{Breadth, Charge, Limiter, Rule, RuleError};
 
 /// How often the buckets of one rule may be started anew in the life of a limiter, because its limit became another kind of limit.
@@ -32,6 +33,8 @@ struct Buckets {
     enforced: Option<Rule>,
     /// Its own buckets, of clients for which it is a shadow; `None` if there are none.
     shadow: Option<Rule>,
+    /// The same two in the shared ledger, if there is one.
+    in_ledger: [Option<RuleNumber>; 2],
     /// The response matters to its charges: it takes places, settles or refunds.
     awaits_response: bool,
     /// What answers always say of it; `None` of rules that charge nothing.
@@ -59,13 +62,24 @@ pub struct RuleStats {
 }
 
 impl Ruleset {
-    /// The buckets of every rule of the policy: those that a rule of the same name has had before, if they mean something under
-    /// this one's limit, or new ones. Limits are as they were until [`Ruleset::put_in_force`].
-    pub(super) fn declare(
+    /// A policy, declared and put in force, in a shared ledger too if there is one.
+    pub(super) fn in_force(
         limiter: &Limiter,
         shadow: &ShadowLimiter,
         policy: Policy,
+        ledger: Option<&dyn Ledger>,
     ) -> Result<Ruleset, PolicyError> {
+        let mut ruleset = Ruleset::declare(limiter, shadow, policy)?;
+        if let Some(ledger) = ledger {
+            ruleset.declare_to(ledger)?;
+        }
+        ruleset.put_in_force()?;
+        Ok(ruleset)
+    }
+
+    /// The buckets of every rule of the policy: those that a rule of the same name has had before, if they mean something under
+    /// this one's limit, or new ones. Limits are as they were until [`Ruleset::put_in_force`].
+    fn declare(limiter: &Limiter, shadow: &ShadowLimiter, policy: Policy) -> Result<Ruleset, PolicyError> {
         let rules = policy.rules.iter().map(|rule| Buckets::declare(limiter, shadow, &policy, rule));
         let rules = rules.collect::<Result<_, _>>()?;
         let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
@@ -73,8 +87,40 @@ impl Ruleset {
         Ok(Ruleset { book: RuleBook::new(policy), rules, needs_wall_clock, trusts_upstream_claims })
     }
 
+    /// Makes the rules known to a shared ledger.
+    fn declare_to(&mut self, ledger: &dyn Ledger) -> Result<(), PolicyError> {
+        let policy = self.book.policy();
+        let (mut rules, mut places) = (Vec::new(), Vec::new());
+        for (at, (buckets, rule)) in self.rules.iter().zip(&policy.rules).enumerate() {
+            let Action::Limit(algorithm) = rule.action else { continue };
+            let handles = [&buckets.enforced, &buckets.shadow];
+            for (kind, _) in handles.iter().enumerate().filter(|(_, handle)| handle.is_some()) {
+                let (is_shadow, breadth) = (kind == 1, breadth_of(rule));
+                rules.push(LedgerRule { policy: &policy.name, rule, is_shadow, algorithm, breadth });
+                places.push((at, kind));
+            }
+        }
+        let numbers = ledger.declare(&rules).map_err(|error| {
+            let rule = rules.get(error.rule).map(|rule| rule.rule.name.clone()).unwrap_or_default();
+            PolicyError::Ledger { rule, error }
+        })?;
+        for ((at, kind), number) in places.into_iter().zip(numbers) {
+            if let Some(buckets) = self.rules.get_mut(at) {
+                buckets.in_ledger[kind] = Some(number);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a hit charges in the shared ledger.
+    pub(super) fn ledger_charge(&self, hit: &Hit<'_>) -> Option<LedgerCharge> {
+        let buckets = self.rules.get(hit.rule)?;
+        let limit = BucketLimit::Rule(buckets.in_ledger[usize::from(!hit.is_enforced)]?);
+        Some(LedgerCharge { bucket: Bucket { limit, key: OwnedKey::new(hit.key).ok()? }, cost: hit.cost })
+    }
+
     /// Sets the limits that the policy says. Balances carry over.
-    pub(super) fn put_in_force(&self) -> Result<(), PolicyError> {
+    fn put_in_force(&self) -> Result<(), PolicyError> {
         for (buckets, rule) in self.rules.iter().zip(&self.policy().rules) {
             let Action::Limit(algorithm) = rule.action else { continue };
             for handle in [&buckets.enforced, &buckets.shadow].into_iter().flatten() {
@@ -147,13 +193,21 @@ impl Buckets {
         let counts = RuleCounts::default();
         let mode = rule.mode.min(policy.mode);
         let Action::Limit(algorithm) = rule.action else {
-            return Ok(Buckets { enforced: None, shadow: None, awaits_response: false, text: None, counts });
+            return Ok(Buckets {
+                in_ledger: [None; 2],
+                enforced: None,
+                shadow: None,
+                awaits_response: false,
+                text: None,
+                counts,
+            });
         };
         let takes_places = matches!(algorithm, Algorithm::Concurrency(_));
         let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
         Ok(Buckets {
             enforced: (mode == Mode::Enforce).then(|| handle(limiter, rule, algorithm)).transpose()?,
             shadow: watches.then(|| handle(shadow.make()?, rule, algorithm)).transpose()?,
+            in_ledger: [None; 2],
             awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
             text: Some(RuleText::of(&rule.name, &algorithm)),
             counts,

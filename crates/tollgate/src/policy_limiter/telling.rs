@@ -9,6 +9,7 @@ use tollgate_policy::{Action, HeaderProfiles, KillSwitch, Policy, Rule as Policy
 use super::PolicyLimiter;
 use super::decision::Decision;
 use super::refused::Refused;
+use crate::ledger::BucketState;
 use crate::{
     Answering, Charge, DraftFields, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation,
 };
@@ -19,7 +20,11 @@ const FAULT_WAIT: Span = Span::from_secs(1);
 impl PolicyLimiter {
     /// What the bucket of each enforced rule that was asked holds now, in the order of [`Decision::rules`].
     pub fn balances<'d>(&'d self, decision: &'d Decision) -> impl Iterator<Item = Tokens> + 'd {
-        decision.asked.charges().iter().map(|charge| self.inner.limiter.balance_of(charge))
+        let charges = decision.asked.charges().iter().enumerate();
+        charges.map(|(at, charge)| match decision.told_of(at) {
+            Some(bucket) => bucket.remaining,
+            None => self.inner.limiter.balance_of(charge),
+        })
     }
 
     /// Where the client stands now with each enforced rule that was asked, in the order of [`Decision::rules`].
@@ -32,8 +37,10 @@ impl PolicyLimiter {
         decision: &'d Decision,
         now: Duration,
     ) -> impl Iterator<Item = Standing<'d>> + 'd {
-        let asked = decision.rules().zip(decision.asked.charges());
-        asked.filter_map(move |(rule, charge)| standing(&self.inner.limiter, rule, charge, now))
+        let asked = decision.rules().zip(decision.asked.charges()).enumerate();
+        asked.filter_map(move |(at, (rule, charge))| {
+            standing(&self.inner.limiter, rule, charge, decision.told_of(at), now)
+        })
     }
 
     /// Shows `visit` the header fields of an admission: the same as [`Answering::each_header`] does, and faster.
@@ -56,7 +63,7 @@ impl PolicyLimiter {
         let now = if needs_wall_time(decision) { limiter.wall_time() } else { Duration::ZERO };
         let mut violations = ArrayVec::<Violation<'_>, CHARGES_MAX>::new();
         let outcome = match (decision.refused, decision.verdict) {
-            (Some(refused), _) => Outcome::Refused(refusal(decision.policy(), refused, now)),
+            (Some(refused), _) => refusal(decision.policy(), refused, now),
             (None, Some(Verdict::Deny { wait, cause, .. })) => {
                 violations.extend(violated(limiter, decision, now));
                 // The buckets have filled a little since; but what was decided is told.
@@ -74,7 +81,7 @@ impl PolicyLimiter {
             (None, _) => Outcome::Admitted { tightest: self.tightest(decision, now) },
         };
         let client = decision.identity().to_le_bytes();
-        tell(Answering::new(&decision.policy().answers, outcome, &client, now))
+        tell(Answering::new(&decision.policy().answers, outcome, &client, now).in_mode(decision.mode()))
     }
 
     /// The bucket that an admission tells of; none if it tells nothing.
@@ -88,6 +95,11 @@ impl PolicyLimiter {
 }
 
 impl Decision {
+    /// What a shared ledger said of the bucket of a charge.
+    fn told_of(&self, charge: usize) -> Option<&BucketState> {
+        self.told.as_ref()?.buckets.get(charge)
+    }
+
     /// The header fields of an admission by one token bucket under the draft's profile alone, of which most has been written
     /// before and what is left is known from the check itself. `None` of all others, which may have fields all the same:
     /// [`PolicyLimiter::each_header_of_admission`] shows any.
@@ -118,9 +130,14 @@ fn standing<'d>(
     limiter: &Limiter,
     rule: &'d PolicyRule,
     charge: &Charge,
+    told: Option<&BucketState>,
     now: Duration,
 ) -> Option<Standing<'d>> {
     let Action::Limit(algorithm) = &rule.action else { return None };
+    if let Some(BucketState { remaining, time_to_full, .. }) = told {
+        let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, *remaining, now);
+        return Some(standing.full_again_in(*time_to_full));
+    }
     let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, limiter.balance_of(charge), now);
     // What a sliding window holds does not say when it will be full.
     let slides = matches!(algorithm, Algorithm::SlidingCounter(_) | Algorithm::SlidingLog(_));
@@ -135,18 +152,22 @@ fn violated<'d>(
 ) -> impl Iterator<Item = Violation<'d>> {
     let denied = decision.denied();
     let asked = decision.rules().zip(decision.asked.charges()).enumerate();
-    asked.filter(move |(at, _)| denied.contains(*at)).filter_map(move |(_, (rule, charge))| {
-        let wait = match limiter.peek_all(&[*charge]) {
-            Verdict::Deny { wait, .. } => wait,
-            _ => Span::ZERO,
+    asked.filter(move |(at, _)| denied.contains(*at)).filter_map(move |(at, (rule, charge))| {
+        let told = decision.told_of(at);
+        let wait = match told {
+            Some(bucket) => bucket.wait,
+            None => match limiter.peek_all(&[*charge]) {
+                Verdict::Deny { wait, .. } => wait,
+                _ => Span::ZERO,
+            },
         };
-        let standing = standing(limiter, rule, charge, now)?;
+        let standing = standing(limiter, rule, charge, told, now)?;
         Some(Violation { standing, wait, reason: rule.reason.as_deref(), message: rule.message.as_deref() })
     })
 }
 
 /// What a client is told that was refused without asking a bucket.
-fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Refusal<'_> {
+fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Outcome<'_> {
     let by_rule = |kind, rule: usize| {
         let rule = policy.rules.get(rule);
         Refusal {
@@ -157,7 +178,9 @@ fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Refusal<'_> {
             expires_in_s: None,
         }
     };
-    match refused {
+    Outcome::Refused(match refused {
+        Refused::LedgerDown { wait } => return Outcome::Unavailable { wait },
+        Refused::NotAwaited => return Outcome::Unavailable { wait: FAULT_WAIT },
         Refused::Blocked { rule } => by_rule(RefusalKind::Blocked, rule),
         Refused::KeyMissing { rule } => by_rule(RefusalKind::KeyMissing, rule),
         Refused::Killed { switch } => {
@@ -175,7 +198,7 @@ fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Refusal<'_> {
             let kind = RefusalKind::TooManyRules;
             Refusal { kind, by: &policy.name, reason: None, message: None, expires_in_s: None }
         }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tollgate::policy::Claims;
 use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
-use crate::header_fields::HeaderFields;
+use tollgate::policy::HeaderFields;
 
 /// There is none.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use tollgate::policy::JwtSettings;
 use tollgate::{InForce, PolicyLimiter};
 
 use crate::Warning;
-use crate::header_fields::HeaderFields;
+use tollgate::policy::HeaderFields;
 
 /// Who sent the token.
 pub(crate) type Token = Bearer;

@@ -1,20 +1,28 @@
 //! Header fields of a request as the rule book looks at them.
 
 use http::{HeaderMap, HeaderValue};
-use tollgate::policy::Headers;
+
+use crate::Headers;
 
 /// Up to so many names it is cheaper to look at each than to parse and hash the one that is looked for, which is mostly absent.
 const NAMES_SCANNED_MAX: usize = 16;
 
 /// A view of a request's header fields. Copies nothing.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct HeaderFields<'a>(pub(crate) &'a HeaderMap);
+pub struct HeaderFields<'a>(pub &'a HeaderMap);
 
 impl<'a> HeaderFields<'a> {
     /// The values of the field, in order.
     fn values(self, name: &str) -> impl Iterator<Item = &'a HeaderValue> {
         let values = if self.has(name) { Some(self.0.get_all(name)) } else { None };
         values.into_iter().flatten()
+    }
+
+    /// The only value of the field, if it is text.
+    pub fn only(self, name: &str) -> Option<&'a str> {
+        let mut values = self.values(name);
+        let only = values.next()?;
+        if values.next().is_some() { None } else { text(only) }
     }
 
     /// Whether the field is there.
@@ -29,12 +37,7 @@ impl<'a> HeaderFields<'a> {
 
 impl Headers for HeaderFields<'_> {
     fn get(&self, name: &str) -> Option<&str> {
-        let mut values = self.values(name);
-        let only = values.next()?;
-        if values.next().is_some() {
-            return None;
-        }
-        text(only)
+        self.only(name)
     }
 
     fn is_present(&self, name: &str) -> bool {
