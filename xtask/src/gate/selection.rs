@@ -103,7 +103,8 @@ mod tests {
         assert!(message.starts_with("TOLLGATE_SKIP: there is no step `lom`; the steps are: setup, fmt, "));
         assert!(
             message.ends_with(
-                "; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd, redis-tools, redis-py, ioredis"
+                "; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd, redis-tools, redis-py, ioredis, \
+                 redis, redis-6.2, valkey"
             ),
             "{message}"
         );

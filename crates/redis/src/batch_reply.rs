@@ -1,0 +1,69 @@
+//! What the operations of a batch are told: the numbers of the reply, dealt out in their order.
+
+use crate::checked::{BucketTold, Checked, Numbers, Outcome};
+use crate::item::{Item, Wanted};
+use crate::reply::Integers;
+use crate::told::{Changed, KeyFault, Told};
+use crate::{Batch, Reply, ReplyError, ServerError};
+
+impl Batch {
+    /// What each operation is told, in order.
+    pub fn read(&self, reply: &Reply) -> Result<Vec<Told>, ServerError> {
+        let mut numbers = Integers::of(ServerError::unless(reply)?)?;
+        let now = numbers.next_amount()?;
+        let told: Result<Vec<Told>, ReplyError> =
+            self.items.iter().map(|item| self.told(item, now, &mut numbers)).collect();
+        let told = told?;
+        numbers.end()?;
+        Ok(told)
+    }
+
+    fn told(&self, item: &Item, now: u64, numbers: &mut Integers<'_>) -> Result<Told, ReplyError> {
+        let status = numbers.next()?;
+        if status == 9 {
+            let code = numbers.next()?;
+            let unknown = || ReplyError::new(format!("{code} is no fault"));
+            return KeyFault::of_code(code).map(Told::Fault).ok_or_else(unknown);
+        }
+        if let Some(wanted) = item.wanted() {
+            return self.checked(wanted, status, now, numbers).map(Told::Checked);
+        }
+        match (item, status) {
+            (Item::Settle { .. }, 4) => Ok(Told::Unknown),
+            (Item::Settle { due, .. }, 1) => {
+                due.iter().map(|_| changed(numbers)).collect::<Result<_, _>>().map(Told::Settled)
+            }
+            (_, 1) => changed(numbers).map(Told::Changed),
+            _ => Err(ReplyError::new(format!("{status} is no status"))),
+        }
+    }
+
+    fn checked(
+        &self,
+        wanted: &[Wanted],
+        status: i64,
+        now: u64,
+        numbers: &mut Integers<'_>,
+    ) -> Result<Checked, ReplyError> {
+        let (outcome, is_retold) = match status {
+            0 => (Outcome::Denied, false),
+            1 => (Outcome::Admitted, false),
+            2 => (Outcome::Never, false),
+            3 => (Outcome::Admitted, true),
+            _ => return Err(ReplyError::new(format!("{status} is no status"))),
+        };
+        let now_micros = if is_retold { numbers.next_amount()? } else { now };
+        let mut buckets = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            let (balance, wait) = (numbers.next()?, numbers.next()?);
+            let three = Numbers { balance, wait, third: numbers.next_amount()? };
+            let limit = self.limits.get(wanted.limit).ok_or_else(|| ReplyError::new("a limit is lost"))?;
+            buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, three));
+        }
+        Ok(Checked { outcome, is_retold, now_micros, buckets })
+    }
+}
+
+fn changed(numbers: &mut Integers<'_>) -> Result<Changed, ReplyError> {
+    Ok(Changed { before: numbers.next()?, after: numbers.next()? })
+}

@@ -1,0 +1,297 @@
+//! What keys are called on the server. A contract: other languages must build the same names.
+//!
+//! ```text
+//! prefix ":" [ "{" tag "}" ] rule kind bytes        rule: 8 characters of its digest, or "*" where the limit comes with the call
+//! tg:Xa3_9kQz:user:123456     text or bytes         tg:Xa3_9kQz!               the one bucket of all
+//! tg:Xa3_9kQz#42              a number              tg:Xa3_9kQz/…              several parts, each after its length
+//! tg:Xa3_9kQz@192.0.2.7       an address            tg:Xa3_9kQz~…              32 characters of a digest, where the key is long
+//! tg:Xa3_9kQz=                the limits the rule has had; of a tier, with its tag: tg:Xa3_9kQz=4711
+//! tg:$0123…                   a reservation         tg:?…                      an idempotency key
+//! ```
+//! The kind stands at a known place and everything after it is the key, so no key can pretend to be another (K1). A key that
+//! is long or has a brace in it, which Cluster would take for a tag, is known by its digest.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use sha2::{Digest, Sha256};
+use tollgate::{CheckError, KEY_BYTES_MAX, Key, KeyKind, ReservationId};
+
+use crate::rule_identity::base64_url;
+use crate::{Charge, RuleIdentity};
+
+/// Longest key that stands in a name as it is; a longer one is known by its digest.
+const PLAIN_BYTES_MAX: usize = 64;
+/// Characters of a digest: 192 bits, which nobody collides.
+const DIGEST_CHARACTERS: usize = 32;
+/// Longest prefix, and longest tag.
+const PART_BYTES_MAX: usize = 32;
+/// Longest name of a key, in bytes.
+pub const KEY_NAME_BYTES_MAX: usize = 2 * PART_BYTES_MAX + 3 + 8 + 1 + PLAIN_BYTES_MAX;
+
+/// The name of one key on the server.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyName(Vec<u8>);
+
+/// Where the keys of one deployment live: what their names begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeySpace {
+    /// Up to and with the tag.
+    begin: String,
+}
+
+/// Why a prefix or a tag is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeySpaceError {
+    /// Empty, too long, or with a character that has a meaning.
+    BadPrefix(String),
+    /// The same of a tag.
+    BadTag(String),
+}
+
+impl Default for KeySpace {
+    fn default() -> KeySpace {
+        KeySpace { begin: "tg:".to_owned() }
+    }
+}
+
+impl KeySpace {
+    /// Names that begin with `prefix` and a colon: letters, digits, `.`, `_` and `-`, at most 32.
+    pub fn new(prefix: &str) -> Result<KeySpace, KeySpaceError> {
+        if is_plain(prefix) {
+            Ok(KeySpace { begin: format!("{prefix}:") })
+        } else {
+            Err(KeySpaceError::BadPrefix(prefix.to_owned()))
+        }
+    }
+
+    /// The same with a hash tag, so that in Cluster all its keys are in one slot: checks over several buckets are atomic there.
+    pub fn tagged(&self, tag: &str) -> Result<KeySpace, KeySpaceError> {
+        let prefix = self.begin.split(':').next().unwrap_or_default();
+        if is_plain(tag) {
+            Ok(KeySpace { begin: format!("{prefix}:{{{tag}}}") })
+        } else {
+            Err(KeySpaceError::BadTag(tag.to_owned()))
+        }
+    }
+
+    /// The bucket of `key` under a rule.
+    pub fn bucket(&self, rule: &RuleIdentity, key: impl Key) -> Result<KeyName, CheckError> {
+        self.named(rule.digest(), &key)
+    }
+
+    /// The bucket of `key` whose limit comes with the call.
+    pub fn explicit(&self, key: impl Key) -> Result<KeyName, CheckError> {
+        self.named("*", &key)
+    }
+
+    /// The limits that a rule has had.
+    pub fn history(&self, rule: &RuleIdentity) -> KeyName {
+        let tier = if rule.tag() == 0 { String::new() } else { rule.tag().to_string() };
+        KeyName(format!("{}{}={tier}", self.begin, rule.digest()).into_bytes())
+    }
+
+    /// A reservation.
+    pub fn reservation(&self, id: ReservationId) -> KeyName {
+        KeyName(format!("{}${id}", self.begin).into_bytes())
+    }
+
+    /// An idempotency key, bound to all that it is used for: with other buckets, costs or limits that come with the call it is
+    /// another.
+    pub fn once(&self, idempotency_key: impl Key, charges: &[Charge]) -> Result<KeyName, CheckError> {
+        let mut hash = idempotency_key.with_bytes(|kind, bytes| match bytes.len() {
+            0 if kind != KeyKind::Everyone => Err(CheckError::EmptyIdempotencyKey),
+            bytes if bytes > KEY_BYTES_MAX => Err(CheckError::KeyTooLong { bytes }),
+            _ => Ok(with_lengths(Sha256::new(), [&[kind as u8][..], bytes])),
+        })?;
+        for Charge { key, limit, cost, keep } in charges {
+            let (cost, keep) = (cost.as_micros().to_be_bytes(), keep.as_micros().to_be_bytes());
+            let terms = if limit.is_explicit() { limit.words().join(" ") } else { String::new() };
+            hash = with_lengths(hash, [key.as_bytes(), &cost, &keep, terms.as_bytes()]);
+        }
+        let digest = base64_url(&hash.finalize(), DIGEST_CHARACTERS);
+        Ok(KeyName(format!("{}?{digest}", self.begin).into_bytes()))
+    }
+
+    fn named(&self, rule: &str, key: &impl Key) -> Result<KeyName, CheckError> {
+        key.with_bytes(|kind, bytes| {
+            match (kind, bytes.len()) {
+                (KeyKind::Bytes | KeyKind::Path, 0) => return Err(CheckError::EmptyKey),
+                (_, bytes) if bytes > KEY_BYTES_MAX => return Err(CheckError::KeyTooLong { bytes }),
+                _ => {}
+            }
+            let mut name = Vec::with_capacity(self.begin.len() + rule.len() + 1 + PLAIN_BYTES_MAX);
+            name.extend_from_slice(self.begin.as_bytes());
+            name.extend_from_slice(rule.as_bytes());
+            push_key(&mut name, kind, bytes);
+            Ok(KeyName(name))
+        })
+    }
+}
+
+/// Appends the kind and the key.
+fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
+    match kind {
+        KeyKind::Everyone => name.push(b'!'),
+        KeyKind::Integer => {
+            name.push(b'#');
+            name.extend_from_slice(integer_text(bytes).as_bytes());
+        }
+        KeyKind::Address => {
+            name.push(b'@');
+            name.extend_from_slice(address_text(bytes).as_bytes());
+        }
+        KeyKind::Bytes | KeyKind::Path => {
+            if bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{') {
+                name.push(if kind == KeyKind::Path { b'/' } else { b':' });
+                name.extend_from_slice(bytes);
+            } else {
+                let hash = with_lengths(Sha256::new(), [&[kind as u8][..], bytes]).finalize();
+                name.push(b'~');
+                name.extend_from_slice(base64_url(&hash, DIGEST_CHARACTERS).as_bytes());
+            }
+        }
+    }
+}
+
+/// Feeds parts, each after its length: none can pretend to be two.
+fn with_lengths<'p>(mut hash: Sha256, parts: impl IntoIterator<Item = &'p [u8]>) -> Sha256 {
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash
+}
+
+/// An integer as [`Key`] spells it, in decimal.
+fn integer_text(bytes: &[u8]) -> String {
+    match bytes {
+        [b'-', magnitude @ ..] if magnitude.len() == 16 => {
+            let mut word = [0; 16];
+            word.copy_from_slice(magnitude);
+            i128::from_le_bytes(word).to_string()
+        }
+        bytes => {
+            let mut word = [0; 16];
+            let length = bytes.len().min(16);
+            word[..length].copy_from_slice(&bytes[..length]);
+            u128::from_le_bytes(word).to_string()
+        }
+    }
+}
+
+fn address_text(bytes: &[u8]) -> String {
+    if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
+        return Ipv4Addr::from(octets).to_string();
+    }
+    match <[u8; 16]>::try_from(bytes) {
+        Ok(octets) => Ipv6Addr::from(octets).to_string(),
+        Err(_) => base64_url(bytes, bytes.len() * 4 / 3 + 1),
+    }
+}
+
+/// Whether a text is a prefix or a tag: it has no character that means something in a name.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    (1..=PART_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+impl KeyName {
+    /// As it is sent.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The name that was written down, in the note of a reservation for instance.
+    pub fn from_bytes(bytes: Vec<u8>) -> KeyName {
+        KeyName(bytes)
+    }
+}
+
+impl fmt::Debug for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "KeyName({})", self.0.escape_ascii())
+    }
+}
+
+impl fmt::Display for KeySpaceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (field, value) = match self {
+            Self::BadPrefix(value) => ("prefix", value),
+            Self::BadTag(value) => ("hash_tag", value),
+        };
+        write!(f, "`{field}` is `{value}`; use 1 to {PART_BYTES_MAX} of the characters A-Z a-z 0-9 . _ -")
+    }
+}
+
+impl std::error::Error for KeySpaceError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::IpAddr;
+    use tollgate::Path;
+
+    fn text(name: &KeyName) -> String {
+        name.as_bytes().escape_ascii().to_string()
+    }
+
+    #[test]
+    fn names_are_as_the_contract_says() {
+        let (keys, rule) = (KeySpace::default(), RuleIdentity::new("default", "user"));
+        let digest = rule.digest();
+        let name = |name: Result<KeyName, CheckError>| text(&name.unwrap());
+        assert_eq!(name(keys.bucket(&rule, "user:123456")), format!("tg:{digest}:user:123456"));
+        assert_eq!(name(keys.bucket(&rule, 42_u8)), format!("tg:{digest}#42"));
+        assert_eq!(name(keys.bucket(&rule, -42_i64)), format!("tg:{digest}#-42"));
+        assert_eq!(name(keys.bucket(&rule, IpAddr::from([192, 0, 2, 7]))), format!("tg:{digest}@192.0.2.7"));
+        assert_eq!(name(keys.bucket(&rule, ())), format!("tg:{digest}!"));
+        assert_eq!(name(keys.explicit("a")), "tg:*:a");
+        assert_eq!(text(&keys.history(&rule)), format!("tg:{digest}="));
+        let tagged = keys.tagged("acme").unwrap();
+        assert_eq!(name(tagged.explicit("a")), "tg:{acme}*:a");
+        assert_eq!(name(tagged.tagged("b").unwrap().explicit("a")), "tg:{b}*:a");
+    }
+
+    #[test]
+    fn keys_of_two_kinds_never_share_a_bucket() {
+        let (keys, rule) = (KeySpace::default(), RuleIdentity::new("default", "user"));
+        let mut names = vec![
+            keys.bucket(&rule, "42").unwrap(),
+            keys.bucket(&rule, 42).unwrap(),
+            keys.bucket(&rule, IpAddr::from([0, 0, 0, 42])).unwrap(),
+            keys.bucket(&rule, Path(&["42"])).unwrap(),
+            keys.bucket(&rule, Path(&["4", "2"])).unwrap(),
+            keys.bucket(&rule, ()).unwrap(),
+            keys.bucket(&RuleIdentity::new("default", "use"), "42").unwrap(),
+            keys.explicit("42").unwrap(),
+        ];
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 8);
+    }
+
+    #[test]
+    fn long_keys_and_braces_are_digested_and_every_name_is_bounded() {
+        let keys = KeySpace::new(&"p".repeat(32)).unwrap().tagged(&"t".repeat(32)).unwrap();
+        let rule = RuleIdentity::new("default", "user");
+        for key in ["x".repeat(64), "x".repeat(65), "x".repeat(512), "a{b}c".to_owned()] {
+            let name = keys.bucket(&rule, key.as_str()).unwrap();
+            assert!(name.as_bytes().len() <= KEY_NAME_BYTES_MAX);
+            let begins_at = name.as_bytes().iter().rposition(|byte| *byte == b'{');
+            assert_eq!(begins_at, Some(33), "the tag's own is the last brace");
+        }
+        assert_ne!(keys.explicit("x".repeat(65)).unwrap(), keys.explicit("x".repeat(66)).unwrap());
+        assert_eq!(keys.explicit("x".repeat(513)), Err(CheckError::KeyTooLong { bytes: 513 }));
+        assert_eq!(keys.explicit(""), Err(CheckError::EmptyKey));
+    }
+
+    #[test]
+    fn a_prefix_or_tag_with_a_meaning_is_refused_with_the_cure() {
+        for bad in ["", "a:b", "{a}", &"x".repeat(33), "ä"] {
+            assert!(KeySpace::new(bad).unwrap_err().to_string().contains("use 1 to 32"));
+            assert!(KeySpace::default().tagged(bad).is_err());
+        }
+    }
+}

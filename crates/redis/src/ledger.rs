@@ -1,0 +1,249 @@
+//! The ledger that a limiter asks: [`tollgate::ledger::Ledger`] on Redis or Valkey.
+//!
+//! ```text
+//!  question ─► ready ─► denials ─► local? ─► breaker ─► coalescer ─► script          answered by the store: exact
+//!              (names,  (who was   (who is    │ open, late, lost
+//!               limits)  denied)    not back) └► fallback: open, closed, or local    answered by this node alone
+//! ```
+//! Every question is answered within the policy's deadline, whatever becomes of the store. Where a limit was not agreed upon with the
+//! other nodes yet, because the store was never reached, that is a failure like any other.
+
+mod answer;
+mod counts;
+mod declaring;
+mod denials;
+mod fallback;
+mod gate;
+mod locals;
+mod ready;
+mod reservations;
+mod rules;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tollgate::ledger::{
+    Answer, Bucket, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner, Question,
+    RuleNumber, SettleFault, TrueCosts, Watched,
+};
+use tollgate::policy::StoreSettings;
+use tollgate::{Clock, Given, ReservationId, Settled};
+
+pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
+
+use self::counts::Counters;
+use self::declaring::Declaring;
+use self::denials::Denials;
+use self::gate::Gate;
+use self::locals::Locals;
+use self::ready::Ready;
+use self::rules::Rules;
+use crate::{
+    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
+    LinkOptions, StoreUrl, TlsError, Told,
+};
+
+/// What a ledger may take.
+#[derive(Debug, Clone, Default)]
+pub struct LedgerOptions {
+    /// The connections.
+    pub link: LinkOptions,
+    /// How checks gather.
+    pub coalescer: CoalescerOptions,
+    /// What the names of keys begin with.
+    pub keys: KeySpace,
+    /// Another clock, for tests.
+    pub clock: Option<Clock>,
+}
+
+/// Buckets on Redis or Valkey. Clones are the same ledger.
+#[derive(Clone)]
+pub struct RedisLedger(Arc<Inner>);
+
+struct Inner {
+    coalescer: Coalescer,
+    keys: KeySpace,
+    clock: Clock,
+    settings: ArcSwap<StoreSettings>,
+    rules: Rules,
+    declaring: Declaring,
+    gate: Gate,
+    denials: Denials,
+    locals: Locals,
+    counters: Counters,
+}
+
+impl RedisLedger {
+    /// Begins to connect, and returns at once: the store need not be there. Must be called within a Tokio runtime. Fails only if the
+    /// files that TLS needs cannot be read.
+    pub fn open(url: &StoreUrl, options: &LedgerOptions) -> Result<RedisLedger, TlsError> {
+        let link = Link::open(url, &options.link)?;
+        let inner = Arc::new(Inner {
+            coalescer: Coalescer::new(link, &options.coalescer),
+            keys: options.keys.clone(),
+            clock: options.clock.clone().unwrap_or_else(Clock::system),
+            settings: ArcSwap::default(),
+            rules: Rules::default(),
+            declaring: Declaring::default(),
+            gate: Gate::default(),
+            denials: Denials::default(),
+            locals: Locals::default(),
+            counters: Counters::default(),
+        });
+        declaring::run(&inner);
+        Ok(RedisLedger(inner))
+    }
+
+    /// What it has been through.
+    pub fn counts(&self) -> LedgerCounts {
+        self.0.counters.read(&self.0)
+    }
+
+    /// The link to the store.
+    pub fn link(&self) -> &Link {
+        self.0.coalescer.link()
+    }
+}
+
+impl Ledger for RedisLedger {
+    fn declare(
+        &self,
+        settings: &StoreSettings,
+        rules: &[LedgerRule<'_>],
+    ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+        let numbers = self.0.rules.declare(rules)?;
+        self.0.settings.store(Arc::new(settings.clone()));
+        self.0.declaring.wake();
+        Ok(numbers)
+    }
+
+    fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
+        Box::pin(self.0.decide(question))
+    }
+
+    fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
+        Box::pin(self.0.settle(id, costs))
+    }
+
+    fn settle_later(&self, id: ReservationId, costs: TrueCosts) {
+        let inner = Arc::clone(&self.0);
+        // Where there is no runtime any more, there is nobody to tell.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { inner.settle(id, costs).await });
+        }
+    }
+
+    fn give(&self, bucket: Bucket, gift: Gift) -> LedgerFuture<'_, Result<Given, LedgerDown>> {
+        Box::pin(self.0.give(bucket, gift))
+    }
+}
+
+impl Inner {
+    fn deadline(&self) -> Duration {
+        self.settings.load().deadline.into()
+    }
+
+    async fn decide(self: &Arc<Self>, question: Question) -> Answer {
+        let Question { charges, manner, watched } = question;
+        let ready = match Ready::of(&self.keys, &self.rules, charges) {
+            Ok(ready) => ready,
+            Err(error) => return answer::at_fault(error),
+        };
+        let answer = self.decide_ready(ready, manner).await;
+        if let (Some(watched), Answer::Decided { verdict, .. }) = (watched, &answer)
+            && verdict.is_admitted()
+        {
+            self.watch(watched);
+        }
+        answer
+    }
+
+    async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
+        let sent = self.clock.now();
+        if matches!(manner, Manner::Check)
+            && let Some(answer) = self.denials.judge(&ready, sent)
+        {
+            self.counters.denials_remembered.add(1);
+            return answer;
+        }
+        // Whose buckets are not back in the store yet is decided here.
+        if !ready.is_agreed || self.locals.hold_any(&ready) {
+            return self.fall_back(&ready, &manner);
+        }
+        let Some(pass) = self.gate.allow(sent) else {
+            return self.fall_back(&ready, &manner);
+        };
+        match self.ask(&ready, manner.clone()).await {
+            Ok(checked) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+                self.denials.note(&ready, &checked, sent);
+                answer::of_checked(&checked, ready.charges.len())
+            }
+            // The check itself is at fault, which says nothing about the store.
+            Err(AskError::Batch(BatchError::Check(error))) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+                answer::at_fault(error)
+            }
+            Err(error) => {
+                self.counters.note_failure(&error);
+                self.gate.failed(pass, self.clock.now(), &error);
+                self.fall_back(&ready, &manner)
+            }
+        }
+    }
+
+    /// Asks the store, within the deadline.
+    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, AskError> {
+        let (add, record) = self.operation(ready, manner)?;
+        let keys: Vec<KeyName> =
+            ready.charges.iter().map(|charge| charge.key.clone()).chain(record).collect();
+        let begun = self.clock.now();
+        let mut pending = self.coalescer.submit(&keys, add)?;
+        let told = pending.within(self.deadline()).await;
+        self.counters.latency.note(self.clock.now().since(begun));
+        match told? {
+            Told::Checked(checked) => Ok(checked),
+            Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
+            _ => Err(LinkError::Lost.into()),
+        }
+    }
+
+    /// Charges rules that only watch, and counts what they would have denied. Nobody waits for it.
+    fn watch(self: &Arc<Self>, watched: Watched) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            for (at, charge) in watched.charges.iter().enumerate() {
+                let Ok(ready) = Ready::of(&inner.keys, &inner.rules, vec![charge.clone()]) else { continue };
+                if ready.is_agreed
+                    && let Ok(checked) = inner.ask(&ready, Manner::Check).await
+                    && !checked.is_admitted()
+                {
+                    watched.note_denied(at);
+                }
+            }
+        });
+    }
+
+    async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
+        let ready = Ready::of_bucket(&self.keys, &self.rules, &bucket).ok_or(LedgerDown)?;
+        self.denials.forget(&ready.key);
+        let (key, limit) = (ready.key.clone(), ready.limit.clone());
+        let add = move |batch: &mut Batch| match gift {
+            Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
+            Gift::Reset => batch.reset(key.clone(), &limit),
+        };
+        let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
+        match pending.within(self.deadline()).await {
+            Ok(Told::Changed(changed)) => Ok(Given { given: changed.given(), balance: changed.balance() }),
+            _ => Err(LedgerDown),
+        }
+    }
+}
+
+impl fmt::Debug for RedisLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisLedger").field("link", self.link()).finish_non_exhaustive()
+    }
+}

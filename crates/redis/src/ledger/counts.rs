@@ -1,0 +1,103 @@
+//! What a ledger has been through, for metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::{BreakerState, Span};
+
+use super::Inner;
+use crate::{AskError, CoalescerCounts, LinkCounts};
+
+/// Upper bounds of the latencies that are counted, in microseconds; what is slower is counted last.
+pub const LATENCY_BOUNDS_MICROS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 15_000, 50_000, 250_000];
+
+/// What a ledger has been through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerCounts {
+    /// Checks that were decided by this node alone, since the store did not answer.
+    pub fallbacks: u64,
+    /// Checks that were denied by what the store had said before.
+    pub denials_remembered: u64,
+    /// Questions that the store did not answer in time.
+    pub timed_out: u64,
+    /// Questions that failed otherwise.
+    pub failed: u64,
+    /// Answers by how long they took: those within each of [`LATENCY_BOUNDS_MICROS`] and not within the one before, and slower ones.
+    pub latency: [u64; LATENCY_BOUNDS_MICROS.len() + 1],
+    /// Microseconds that all answers took.
+    pub latency_sum_micros: u64,
+    /// Buckets that this node keeps by its share.
+    pub local_buckets: usize,
+    /// Whether the store is asked.
+    pub breaker: BreakerState,
+    /// What gathered, and what was sent.
+    pub coalescer: CoalescerCounts,
+    /// The connections.
+    pub link: LinkCounts,
+}
+
+/// A number that goes up.
+#[derive(Debug, Default)]
+pub(super) struct Count(AtomicU64);
+
+impl Count {
+    pub(super) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How long answers took.
+#[derive(Debug, Default)]
+pub(super) struct Latency {
+    within: [Count; LATENCY_BOUNDS_MICROS.len() + 1],
+    sum_micros: Count,
+}
+
+impl Latency {
+    pub(super) fn note(&self, took: Span) {
+        let micros = took.as_nanos() / 1_000;
+        let at = LATENCY_BOUNDS_MICROS.iter().position(|bound| micros <= *bound);
+        let at = at.unwrap_or(LATENCY_BOUNDS_MICROS.len());
+        if let Some(count) = self.within.get(at) {
+            count.add(1);
+        }
+        self.sum_micros.add(micros);
+    }
+}
+
+/// What is counted as it happens.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) fallbacks: Count,
+    pub(super) denials_remembered: Count,
+    pub(super) latency: Latency,
+    timed_out: Count,
+    failed: Count,
+}
+
+impl Counters {
+    pub(super) fn note_failure(&self, error: &AskError) {
+        match error {
+            AskError::Link(crate::LinkError::TimedOut) => self.timed_out.add(1),
+            _ => self.failed.add(1),
+        }
+    }
+
+    pub(super) fn read(&self, inner: &Inner) -> LedgerCounts {
+        LedgerCounts {
+            fallbacks: self.fallbacks.get(),
+            denials_remembered: self.denials_remembered.get(),
+            timed_out: self.timed_out.get(),
+            failed: self.failed.get(),
+            latency: std::array::from_fn(|at| self.latency.within[at].get()),
+            latency_sum_micros: self.latency.sum_micros.get(),
+            local_buckets: inner.locals.len(),
+            breaker: inner.gate.state(),
+            coalescer: inner.coalescer.counts(),
+            link: inner.coalescer.link().counts(),
+        }
+    }
+}

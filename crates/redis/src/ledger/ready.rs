@@ -1,0 +1,120 @@
+//! A question ready to be asked: every charge with the name of its key, its limit as the store knows it, and what becomes of it where
+//! the store does not answer.
+
+use std::sync::Arc;
+
+use tollgate::CheckError;
+use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge, OwnedKey};
+use tollgate::policy::OnStoreFailure;
+use tollgate_core::{Algorithm, Cost, Limit};
+
+use super::rules::{RuleEntry, Rules};
+use crate::{Charge, KeyName, KeySpace, SharedLimit};
+
+/// A question ready to be asked.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub(super) charges: Vec<ReadyCharge>,
+    /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
+    pub(super) is_agreed: bool,
+}
+
+/// One charge of it.
+#[derive(Debug, Clone)]
+pub(super) struct ReadyCharge {
+    pub(super) key: KeyName,
+    /// As the store knows it; of a limit that was not agreed upon yet, `None`.
+    pub(super) limit: Option<SharedLimit>,
+    /// As it was declared, or came with the call.
+    pub(super) algorithm: Algorithm,
+    pub(super) cost: Cost,
+    pub(super) on_failure: OnStoreFailure,
+    pub(super) owner: Owner,
+}
+
+/// Whose bucket it is.
+#[derive(Debug, Clone)]
+pub(super) struct Owner {
+    /// `None` where the limit came with the call.
+    pub(super) rule: Option<Arc<RuleEntry>>,
+    pub(super) key: OwnedKey,
+}
+
+/// One bucket that can be asked about.
+#[derive(Debug, Clone)]
+pub(super) struct ReadyBucket {
+    pub(super) key: KeyName,
+    pub(super) limit: SharedLimit,
+}
+
+impl Ready {
+    pub(super) fn of(
+        keys: &KeySpace,
+        rules: &Rules,
+        charges: Vec<LedgerCharge>,
+    ) -> Result<Ready, CheckError> {
+        let mut ready = Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true };
+        for LedgerCharge { bucket, cost } in charges {
+            let charge = ready_charge(keys, rules, bucket, cost)?;
+            ready.is_agreed &= charge.limit.is_some();
+            ready.charges.push(charge);
+        }
+        Ok(ready)
+    }
+
+    /// A bucket, if the store can be asked about it.
+    pub(super) fn of_bucket(keys: &KeySpace, rules: &Rules, bucket: &Bucket) -> Option<ReadyBucket> {
+        let charge = ready_charge(keys, rules, bucket.clone(), Cost::ONE).ok()?;
+        Some(ReadyBucket { key: charge.key, limit: charge.limit? })
+    }
+
+    /// As the store is asked; empty if a limit was not agreed upon.
+    pub(super) fn asked(&self) -> Vec<Charge> {
+        let charges = self.charges.iter().map(|charge| {
+            Some(Charge::new(charge.key.clone(), charge.limit.as_ref()?, charge.cost))
+        });
+        charges.collect::<Option<_>>().unwrap_or_default()
+    }
+}
+
+impl ReadyCharge {
+    /// The limit, if it is that of a token bucket.
+    pub(super) fn token_bucket(&self) -> Option<&Limit> {
+        match &self.algorithm {
+            Algorithm::TokenBucket(limit) => Some(limit),
+            _ => None,
+        }
+    }
+}
+
+fn ready_charge(
+    keys: &KeySpace,
+    rules: &Rules,
+    bucket: Bucket,
+    cost: Cost,
+) -> Result<ReadyCharge, CheckError> {
+    let Bucket { limit, key: owned } = bucket;
+    match limit {
+        BucketLimit::Explicit(limit) => Ok(ReadyCharge {
+            key: keys.explicit(&owned)?,
+            limit: SharedLimit::explicit(&limit).ok(),
+            algorithm: limit.into(),
+            cost,
+            on_failure: OnStoreFailure::Local,
+            owner: Owner { rule: None, key: owned },
+        }),
+        BucketLimit::Rule(number) => {
+            let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
+            let agreed = entry.agreed.load_full();
+            let identity = agreed.as_ref().map_or(&entry.identity, |agreed| &agreed.identity);
+            Ok(ReadyCharge {
+                key: keys.bucket(identity, &owned)?,
+                limit: agreed.as_ref().map(|agreed| agreed.limit.clone()),
+                algorithm: entry.algorithm,
+                cost,
+                on_failure: entry.on_failure,
+                owner: Owner { rule: Some(Arc::clone(&entry)), key: owned },
+            })
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How each manner of asking is put into a batch, and how reservations are settled: any node settles what another has reserved.
+
+use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
+use tollgate::{ReservationId, SettleError, Settled};
+use tollgate_core::{Cost, Tokens};
+
+use super::Inner;
+use super::ready::Ready;
+use crate::{
+    AskError, Batch, BatchError, Call, Correction, KeyName, LinkError, Note, NotedCharge, NotedLimit, Reply,
+    SCRIPT_VERSION, Script, SharedLimit, Told,
+};
+
+/// Adds one operation to a batch.
+pub(super) type Operation = Box<dyn Fn(&mut Batch) -> Result<(), BatchError> + Send>;
+
+impl Inner {
+    /// What is to be asked of the store, and which keys that touches besides those of the buckets.
+    pub(super) fn operation(
+        &self,
+        ready: &Ready,
+        manner: Manner,
+    ) -> Result<(Operation, Option<KeyName>), AskError> {
+        let charges = ready.asked();
+        Ok(match manner {
+            Manner::Check => (Box::new(move |batch| batch.check(&charges)), None),
+            Manner::Peek => (Box::new(move |batch| batch.peek(&charges)), None),
+            Manner::Once { idempotency_key, lifetime } => {
+                let asked = charges.iter().map(|charge| (&charge.key, charge.cost.as_micros()));
+                let record = self.keys.once(&idempotency_key, asked).map_err(BatchError::Check)?;
+                let key = record.clone();
+                (Box::new(move |batch| batch.check_once(record.clone(), lifetime, &charges)), Some(key))
+            }
+            Manner::Reserve { id, timeout } => {
+                let (record, note) = (self.keys.reservation(id), note(ready).to_bytes());
+                let key = record.clone();
+                (Box::new(move |batch| batch.reserve(record.clone(), timeout, &note, &charges)), Some(key))
+            }
+        })
+    }
+
+    pub(super) async fn settle(&self, id: ReservationId, costs: TrueCosts) -> Result<Settled, SettleFault> {
+        let key = self.keys.reservation(id);
+        let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
+        let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
+        let note = Note::of_record(&record).map_err(|_| SettleFault::Down(LedgerDown))?;
+        let due = due(&note, costs).map_err(SettleFault::Refused)?;
+        let corrections = note.charges.iter().zip(&due).map(|(charge, actual)| {
+            let limit = self.limit_of(&charge.limit)?;
+            let debt_max = limit.full();
+            let (key, estimate) = (charge.key.clone(), charge.estimate);
+            Some(Correction { key, limit, estimate, actual: *actual, debt_max })
+        });
+        let corrections: Vec<Correction> =
+            corrections.collect::<Option<_>>().ok_or(SettleFault::Down(LedgerDown))?;
+        let mut keys: Vec<KeyName> = note.charges.iter().map(|charge| charge.key.clone()).collect();
+        keys.push(key.clone());
+        let add = move |batch: &mut Batch| batch.settle(key.clone(), &record, &corrections);
+        let mut pending = self.coalescer.submit(&keys, add).map_err(|_| SettleFault::Down(LedgerDown))?;
+        match pending.within(self.deadline()).await {
+            Ok(Told::Settled(changed)) => {
+                for charge in &note.charges {
+                    self.denials.forget(&charge.key);
+                }
+                let over = note.charges.iter().zip(&due).map(|(charge, due)| overrun(charge, *due));
+                let forgiven = over.zip(&changed).map(|(over, changed)| {
+                    Tokens::from_micros(over.saturating_sub(changed.taken().as_micros()))
+                });
+                Ok(Settled {
+                    returned: changed.iter().map(|changed| changed.given()).min().unwrap_or(Tokens::ZERO),
+                    charged: changed.iter().map(|changed| changed.taken()).max().unwrap_or(Tokens::ZERO),
+                    forgiven: forgiven.max().unwrap_or(Tokens::ZERO),
+                })
+            }
+            Ok(Told::Unknown) => Err(SettleFault::Refused(SettleError::Unknown)),
+            _ => Err(SettleFault::Down(LedgerDown)),
+        }
+    }
+
+    /// What the store keeps under a name; the script that reads records reads this one, too.
+    async fn record(&self, key: &KeyName) -> Result<Option<Vec<u8>>, LinkError> {
+        let arguments = vec![SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec()];
+        let call = Call { script: Script::declare(), keys: vec![key.as_bytes().to_vec()], arguments };
+        match self.coalescer.link().call(call, self.deadline()).await? {
+            Reply::List(list) => match list.into_iter().nth(1) {
+                Some(Reply::Bytes(record)) if !record.is_empty() => Ok(Some(record)),
+                _ => Ok(None),
+            },
+            Reply::Error(error) => Err(LinkError::Server(crate::ServerError::of_message(&error))),
+            _ => Err(LinkError::Lost),
+        }
+    }
+
+    fn limit_of(&self, noted: &NotedLimit) -> Option<SharedLimit> {
+        match noted {
+            NotedLimit::Explicit(limit) => SharedLimit::explicit(limit).ok(),
+            NotedLimit::Rule(identity) => self.rules.all().iter().find_map(|entry| {
+                let agreed = entry.agreed.load();
+                let agreed = agreed.as_ref().filter(|agreed| agreed.identity == *identity)?;
+                Some(agreed.limit.clone())
+            }),
+        }
+    }
+}
+
+/// What is written down of a reservation.
+fn note(ready: &Ready) -> Note {
+    let mut note = Note::default();
+    for charge in &ready.charges {
+        if let Some(same) = note.charges.iter_mut().find(|noted| noted.key == charge.key) {
+            same.estimate = same.estimate.plus(charge.cost);
+            continue;
+        }
+        let rule = charge.owner.rule.as_ref().and_then(|rule| rule.agreed.load_full());
+        let limit = match (rule, charge.token_bucket()) {
+            (Some(agreed), _) => NotedLimit::Rule(agreed.identity.clone()),
+            (None, Some(limit)) => NotedLimit::Explicit(*limit),
+            (None, None) => continue,
+        };
+        note.charges.push(NotedCharge { key: charge.key.clone(), estimate: charge.cost, limit });
+    }
+    note
+}
+
+/// What each bucket has truly cost.
+fn due(note: &Note, costs: TrueCosts) -> Result<Vec<Cost>, SettleError> {
+    let charges = note.charges.len();
+    match costs {
+        TrueCosts::Nothing => Ok(vec![Cost::micros(0); charges]),
+        TrueCosts::Each(costs) if costs.len() == charges => Ok(costs),
+        TrueCosts::Each(costs) => Err(SettleError::WrongCount { charges, costs: costs.len() }),
+        TrueCosts::Same(cost) => {
+            let first = note.charges.first().map(|charge| charge.estimate);
+            match note.charges.iter().position(|charge| Some(charge.estimate) != first) {
+                Some(charge) => Err(SettleError::CostsDiffer { charge }),
+                None => Ok(vec![cost; charges]),
+            }
+        }
+    }
+}
+
+/// By how many micro-tokens the true cost is above what was charged.
+fn overrun(charge: &NotedCharge, due: Cost) -> u64 {
+    due.as_micros().saturating_sub(charge.estimate.as_micros())
+}

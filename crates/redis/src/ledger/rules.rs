@@ -1,0 +1,91 @@
+//! The rules that this node has declared, by number. Numbers are never given twice; what is known of a rule is swapped whole.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
+use tollgate::policy::{Consistency, OnStoreFailure};
+use tollgate_core::Algorithm;
+
+use crate::{RuleIdentity, SharedLimit};
+
+/// The rules of this node.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    entries: ArcSwap<Vec<Arc<RuleEntry>>>,
+    numbers: Mutex<HashMap<(Box<str>, Box<str>), u32>>,
+}
+
+/// One rule.
+#[derive(Debug)]
+pub(super) struct RuleEntry {
+    pub(super) identity: RuleIdentity,
+    pub(super) algorithm: Algorithm,
+    pub(super) on_failure: OnStoreFailure,
+    pub(super) consistency: Consistency,
+    /// What was agreed upon with the other nodes; `None` until the store was reached.
+    pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
+    /// Whether it was told that it is not agreed upon.
+    pub(super) is_told: AtomicBool,
+}
+
+/// A rule's limit as all nodes see it.
+#[derive(Debug)]
+pub(super) struct Agreed {
+    /// Under which name its buckets are: another where the rule has changed its algorithm.
+    pub(super) identity: RuleIdentity,
+    pub(super) algorithm: Algorithm,
+    pub(super) limit: SharedLimit,
+}
+
+impl Rules {
+    /// Makes rules known; those of the same name keep their number, and what was agreed upon until another limit is.
+    pub(super) fn declare(&self, rules: &[LedgerRule<'_>]) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+        for (at, rule) in rules.iter().enumerate() {
+            SharedLimit::accept(&rule.algorithm)
+                .map_err(|refused| LedgerRefusal { rule: at, problem: refused.to_string() })?;
+        }
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = Vec::clone(&self.entries.load());
+        let declared = rules.iter().map(|rule| {
+            let name = if rule.is_shadow { format!("{} (shadow)", rule.rule.name) } else { rule.rule.name.to_string() };
+            let next = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+            let known = (rule.policy.into(), name.as_str().into());
+            let number = *numbers.entry(known).or_insert(next);
+            let before = entries.get(number as usize);
+            let entry = Arc::new(RuleEntry {
+                identity: RuleIdentity::new(rule.policy, &name),
+                algorithm: rule.algorithm,
+                on_failure: rule.rule.on_store_failure,
+                consistency: rule.rule.consistency,
+                agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
+                is_told: AtomicBool::new(false),
+            });
+            match entries.get_mut(number as usize) {
+                Some(place) => *place = entry,
+                None => entries.push(entry),
+            }
+            RuleNumber(number)
+        });
+        let declared = declared.collect();
+        self.entries.store(Arc::new(entries));
+        Ok(declared)
+    }
+
+    pub(super) fn get(&self, number: RuleNumber) -> Option<Arc<RuleEntry>> {
+        self.entries.load().get(number.0 as usize).cloned()
+    }
+
+    pub(super) fn all(&self) -> Arc<Vec<Arc<RuleEntry>>> {
+        self.entries.load_full()
+    }
+}
+
+impl RuleEntry {
+    /// Whether what was agreed upon is what this node wants.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.agreed.load().as_ref().is_some_and(|agreed| agreed.algorithm == self.algorithm)
+    }
+}

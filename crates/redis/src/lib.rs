@@ -1,0 +1,73 @@
+//! The shared ledger of Tollgate: one limit across a fleet, kept on Redis or Valkey.
+//!
+//! This is the part that knows no connection: what is asked of the server, and what its answer means. A [`Batch`] of checks and
+//! other operations becomes one [`Call`] of a script; the [`Reply`] becomes what each of them is [`Told`]. The script decides by the
+//! arithmetic of `tollgate-core`, bit for bit, on the server's own clock. Its arguments, its replies and the names of keys are a
+//! contract that other languages may use: see `docs/redis-script.md`.
+//!
+//! ```
+//! use tollgate_redis::{Batch, Charge, KeySpace, SharedLimit};
+//! use tollgate_core::{Burst, Cost, Limit, Rate};
+//!
+//! let limit = SharedLimit::explicit(&Limit::new(Rate::per_second(10), Burst::tokens(50))?)?;
+//! let keys = KeySpace::default();
+//! let mut batch = Batch::new();
+//! batch.check(&[Charge::new(keys.explicit("user:42")?, &limit, Cost::ONE)])?;
+//! let call = batch.call();
+//! assert_eq!(call.keys[0], b"tg:*:user:42");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Reading order
+//! [`Script`], [`KeySpace`] and [`KeyName`], [`SharedLimit`]; [`LimitHistory`] and [`Declaration`] for limits that change; [`Batch`],
+//! [`Call`], [`Reply`], [`Told`], [`ServerError`]. Then the part that has connections: [`StoreUrl`], [`Link`], [`LinkError`], [`Coalescer`], [`Survey`].
+#![forbid(unsafe_code)]
+
+mod batch;
+mod batch_error;
+mod batch_reply;
+mod call;
+mod checked;
+mod declaration;
+mod item;
+mod key_name;
+mod limit_history;
+mod limit_refused;
+mod limit_words;
+mod reply;
+mod reservation_record;
+mod rule_identity;
+mod script;
+mod server_error;
+mod shared_limit;
+mod terms;
+mod told;
+mod words;
+
+mod ledger;
+mod link;
+
+pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
+pub use batch_error::BatchError;
+pub use call::Call;
+pub use checked::{BucketTold, Checked, Outcome, Receipt};
+pub use declaration::{Declaration, DeclareError, DeclareStep, HISTORY_LIFETIME};
+pub use item::{Charge, Correction, RESERVATION_TIMEOUT_MAX};
+pub use key_name::{KEY_NAME_BYTES_MAX, KeyName, KeySpace, KeySpaceError};
+pub use limit_history::{Declared, HistoryError, LimitHistory, PAST_LIMITS_MAX};
+pub use limit_refused::LimitRefused;
+pub use reply::{Reply, ReplyError};
+pub use reservation_record::{Note, NotedCharge, NotedLimit};
+pub use rule_identity::RuleIdentity;
+pub use script::{SCRIPT_VERSION, Script};
+pub use server_error::ServerError;
+pub use shared_limit::SharedLimit;
+pub use told::{Changed, KeyFault, Told};
+
+pub use ledger::{LATENCY_BOUNDS_MICROS, LedgerCounts, LedgerOptions, RedisLedger};
+pub use link::{
+    ADDRESSES_MAX, Address, AskError, Coalescer, CoalescerCounts, CoalescerOptions, DATABASE_MAX, DialError,
+    Finding, Link, LinkCounts, LinkError, LinkOptions, LinkStatus, LinkWatch, Login, Pending, Role, SLOTS,
+    Secret, ServerKind, ServerSeen, Severity, StoreUrl, StoreUrlError, Survey, TlsError, TlsWish, Topology,
+    URL_BYTES_MAX, slot_of,
+};

@@ -1,0 +1,135 @@
+//! What waits for one slot: batches that are full, and the one that gathers. Knows no connection.
+
+use std::collections::VecDeque;
+
+use tokio::sync::oneshot;
+
+use super::CoalescerOptions;
+use crate::{Batch, BatchError, LinkError, Told};
+
+/// Calls after which the crowd is counted anew.
+const ROUND: u32 = 16;
+/// A batch of so few is not divided among the calls that may be under way.
+const SHARE_MIN: usize = 8;
+
+/// Adds an operation to another batch.
+pub(super) type Again = Box<dyn Fn(&mut Batch) -> Result<(), BatchError> + Send>;
+
+/// Whoever wants to know.
+pub(super) struct Waiter {
+    pub(super) answer: oneshot::Sender<Result<Told, LinkError>>,
+    /// In Cluster: how the operation is sent by itself.
+    pub(super) again: Option<Again>,
+}
+
+/// A batch, and who waits for it, in the order of its operations.
+#[derive(Default)]
+pub(super) struct Load {
+    pub(super) batch: Batch,
+    pub(super) waiters: Vec<Waiter>,
+    /// Each operation is to be sent by itself.
+    pub(super) is_apart: bool,
+}
+
+/// The most that were outstanding lately: within the last one or two rounds of [`ROUND`] calls.
+#[derive(Default)]
+struct Crowd {
+    before: usize,
+    now: usize,
+    calls: u32,
+}
+
+/// What waits for one slot, and how many calls are under way.
+#[derive(Default)]
+pub(super) struct Lane {
+    full: VecDeque<Load>,
+    gathering: Load,
+    flights: usize,
+    /// Operations that were added and have no answer yet.
+    outstanding: usize,
+    crowd: Crowd,
+    /// The slot is moving from one node to another. Until the lane is idle, operations are sent by themselves.
+    pub(super) is_apart: bool,
+}
+
+impl Lane {
+    /// Adds an operation to the batch that gathers, or to a new one if that is full. [`Lane::wait`] must follow.
+    ///
+    /// A batch is full when it has its share of the crowd, one for each call that may be under way. Callers that all wait for the
+    /// same answer would all come back at once, and the server would have nothing to do meanwhile.
+    pub(super) fn add(
+        &mut self,
+        add: &impl Fn(&mut Batch) -> Result<(), BatchError>,
+        options: &CoalescerOptions,
+    ) -> Result<(), BatchError> {
+        if self.gathering.batch.len() < self.share(options) {
+            match add(&mut self.gathering.batch) {
+                Err(BatchError::Full) if !self.gathering.batch.is_empty() => {}
+                added => return added,
+            }
+        }
+        let mut fresh = Batch::new();
+        add(&mut fresh)?;
+        let fresh = Load { batch: fresh, ..Load::default() };
+        self.full.push_back(std::mem::replace(&mut self.gathering, fresh));
+        Ok(())
+    }
+
+    /// Who waits for what was just added.
+    pub(super) fn wait(&mut self, waiter: Waiter) {
+        self.gathering.waiters.push(waiter);
+        self.outstanding += 1;
+        self.crowd.now = self.crowd.now.max(self.outstanding);
+    }
+
+    /// Whether one more call leaves now; it counts from now on. The first leaves at once, another when it has its share: a call costs the
+    /// server as much as several checks.
+    pub(super) fn depart(&mut self, options: &CoalescerOptions) -> bool {
+        let has_share = !self.full.is_empty() || self.gathering.batch.len() >= self.share(options);
+        let may = self.flights == 0 || (self.flights < options.flights_max && has_share);
+        self.flights += usize::from(may);
+        may
+    }
+
+    fn share(&self, options: &CoalescerOptions) -> usize {
+        self.crowd.size().div_ceil(options.flights_max).max(SHARE_MIN).min(options.batch_max)
+    }
+
+    /// What a call carries next, now that so many have their answers; if nothing waits, the call is over.
+    pub(super) fn land(&mut self, answered: usize) -> Option<Load> {
+        self.outstanding = self.outstanding.saturating_sub(answered);
+        self.crowd.land(self.outstanding);
+        let load = self
+            .full
+            .pop_front()
+            .or_else(|| (!self.gathering.waiters.is_empty()).then(|| std::mem::take(&mut self.gathering)));
+        if load.is_none() {
+            self.flights = self.flights.saturating_sub(1);
+        }
+        load.map(|load| Load { is_apart: self.is_apart && load.waiters.len() > 1, ..load })
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.flights == 0 && self.full.is_empty() && self.gathering.waiters.is_empty()
+    }
+}
+
+impl Crowd {
+    fn size(&self) -> usize {
+        self.before.max(self.now)
+    }
+
+    fn land(&mut self, outstanding: usize) {
+        self.calls += 1;
+        if self.calls >= ROUND {
+            *self = Crowd { before: self.now, now: outstanding, calls: 0 };
+        }
+    }
+}
+
+impl Load {
+    /// Whether nobody waits for any of it any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.waiters.iter().all(|waiter| waiter.answer.is_closed())
+    }
+}

@@ -1,0 +1,93 @@
+//! What each operation of a batch is told.
+
+use std::fmt;
+
+use tollgate_core::Tokens;
+
+use crate::{Checked, ServerError};
+
+/// The answer to one operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// To a check, a peek, a reservation.
+    Checked(Checked),
+    /// To what was given, taken or reset.
+    Changed(Changed),
+    /// To a settlement: what became of each bucket, in order.
+    Settled(Vec<Changed>),
+    /// To a settlement of what is not open: settled before, timed out, or never there.
+    Unknown,
+    /// The operation was not done because of what its keys hold.
+    Fault(KeyFault),
+}
+
+/// What a bucket held before and after, in micro-tokens; negative is debt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// Before.
+    pub before: i64,
+    /// After.
+    pub after: i64,
+}
+
+/// Why an operation was not done. Others of its batch were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyFault {
+    /// One of its keys holds another type than it should.
+    WrongType,
+    /// One of its keys holds something that this version did not write.
+    UnknownState,
+    /// One key stands twice in one check.
+    Twice,
+}
+
+impl Changed {
+    /// What the bucket gained.
+    pub fn given(&self) -> Tokens {
+        Tokens::from_micros(self.after.saturating_sub(self.before).max(0).unsigned_abs())
+    }
+
+    /// What it lost.
+    pub fn taken(&self) -> Tokens {
+        Tokens::from_micros(self.before.saturating_sub(self.after).max(0).unsigned_abs())
+    }
+
+    /// What it holds now; none if it is in debt.
+    pub fn balance(&self) -> Tokens {
+        Tokens::from_micros(self.after.max(0).unsigned_abs())
+    }
+}
+
+impl KeyFault {
+    pub(crate) fn of_code(code: i64) -> Option<KeyFault> {
+        match code {
+            1 => Some(KeyFault::WrongType),
+            2 => Some(KeyFault::UnknownState),
+            3 => Some(KeyFault::Twice),
+            _ => None,
+        }
+    }
+}
+
+impl From<KeyFault> for ServerError {
+    fn from(fault: KeyFault) -> ServerError {
+        ServerError::WrongType(fault.to_string())
+    }
+}
+
+impl fmt::Display for KeyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyFault::WrongType => {
+                "a key of Tollgate's name holds another type of value; use another `prefix`, or delete that key"
+            }
+            KeyFault::UnknownState => {
+                "a key of Tollgate's name holds what this version did not write; use another `prefix`, or delete that key"
+            }
+            KeyFault::Twice => "a key stands twice in one check; add up the costs",
+        })
+    }
+}
+
+impl std::error::Error for KeyFault {}

@@ -1,0 +1,170 @@
+//! One real server on a free port, in a folder of its own.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use redis::{FromRedisValue, RedisResult};
+
+use super::until;
+
+/// Lines of a server's log that a failed test shows.
+const LOG_LINES: usize = 30;
+
+/// A server. It can be killed, stopped, and started again on the same port.
+pub(crate) struct RedisServer {
+    child: Option<Child>,
+    pub(crate) folder: PathBuf,
+    pub(crate) port: u16,
+    settings: Vec<String>,
+    /// How we get in to look after it: `user:password@`, or nothing.
+    login: &'static str,
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl RedisServer {
+    /// A fresh, empty server with these further settings, as in `--maxmemory 2mb`.
+    pub(crate) async fn start(settings: &str) -> RedisServer {
+        let server = RedisServer::spawn(free_port(), settings);
+        server.wait().await;
+        server
+    }
+
+    /// The same that lets in only whoever knows the password.
+    pub(crate) async fn start_locked(settings: &str, login: &'static str) -> RedisServer {
+        let mut server = RedisServer::spawn(free_port(), settings);
+        server.login = login;
+        server.wait().await;
+        server
+    }
+
+    /// One that listens some time soon.
+    pub(crate) fn spawn(port: u16, settings: &str) -> RedisServer {
+        let mut server = RedisServer::prepare(port, settings);
+        server.launch();
+        server
+    }
+
+    /// One that has its folder, and is not launched yet.
+    pub(crate) fn prepare(port: u16, settings: &str) -> RedisServer {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("tollgate-fleet-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let settings = settings.split_whitespace().map(str::to_owned).collect();
+        RedisServer { child: None, folder, port, settings, login: "" }
+    }
+
+    pub(crate) fn launch(&mut self) {
+        let log = File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
+        let mut command = mortal(&program());
+        if self.settings.iter().any(|word| word == "--sentinel") {
+            // Sentinels keep what they learn in their file, and read the rest from it.
+            command.arg(self.folder.join("sentinel.conf")).arg("--sentinel");
+        } else {
+            command.args([
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+                "--daemonize",
+                "no",
+                "--enable-debug-command",
+                "yes",
+            ]);
+            command.args(["--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"]);
+            command
+                .args(["--bind", "127.0.0.1", "--port", &self.port.to_string(), "--dir"])
+                .arg(&self.folder);
+            command.args(&self.settings);
+        }
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        self.child = Some(command.spawn().unwrap());
+    }
+
+    /// Waits until it answers.
+    pub(crate) async fn wait(&self) {
+        let answers = || async { matches!(self.ask::<String>("PING").await, Ok(pong) if pong == "PONG") };
+        until("the server answers", Duration::from_secs(10), answers).await;
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// A command with its words between blanks, on a connection of its own.
+    pub(crate) async fn ask<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
+        let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
+        let mut words = line.split(' ');
+        let mut command = redis::cmd(words.next().unwrap());
+        for word in words {
+            command.arg(word);
+        }
+        command.query_async(&mut connection).await
+    }
+
+    /// The same, where the answer does not matter, but that it is no error.
+    pub(crate) async fn tell(&self, line: &str) {
+        let said: RedisResult<redis::Value> = self.ask(line).await;
+        said.unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+
+    /// `kill -9`: it is gone before this returns, and so is what it held.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Starts it again, empty, on the same port.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.launch();
+        self.wait().await;
+    }
+
+    /// `SIGSTOP` or `SIGCONT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.as_ref().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+}
+
+/// The server of `cargo xtask test setup`, or the machine's.
+fn program() -> PathBuf {
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin/redis");
+    if tools.exists() { tools } else { PathBuf::from("redis-server") }
+}
+
+/// A command whose program is killed when the thread that starts it ends.
+fn mortal(program: &Path) -> Command {
+    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
+    if !has_setpriv {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        self.kill();
+        if std::thread::panicking() {
+            let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            let last = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+            eprintln!("--- the server at port {} said last:\n{last}", self.port);
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

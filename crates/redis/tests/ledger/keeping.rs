@@ -1,0 +1,90 @@
+//! What is written, for how long it is kept, and how much room it takes.
+
+use tollgate_core::{Cost, Rate};
+use tollgate_redis::{Charge, Declared, KeySpace, Reply, RuleIdentity};
+
+use crate::asking::{START, ask, check_at, declare_at, explicit, integer, limit, on_every_server, text};
+
+/// A4, by the server's own statistics.
+#[test]
+fn a_denial_writes_nothing() {
+    on_every_server(|engine, _, connection| {
+        let (limit, other) = (explicit(Rate::per_day(1), 2), explicit(Rate::per_day(1), 9));
+        assert!(check_at(connection, &[ask("a", &limit, 2)], 0).is_admitted());
+        let before = (connection.typed("GET tg:*:a"), writes(&text(&connection.typed("INFO commandstats"))));
+        for _ in 0..50 {
+            assert!(!check_at(connection, &[ask("a", &limit, 1)], 0).is_admitted());
+            assert!(!check_at(connection, &[ask("b", &other, 1), ask("a", &limit, 1)], 0).is_admitted());
+            assert!(!check_at(connection, &[ask("a", &limit, 3)], 0).is_admitted());
+        }
+        let after = (connection.typed("GET tg:*:a"), writes(&text(&connection.typed("INFO commandstats"))));
+        assert_eq!(before, after, "{engine:?}");
+        assert_eq!(
+            connection.typed("EXISTS tg:*:b"),
+            Reply::Integer(0),
+            "a bucket that was not charged is not there"
+        );
+        assert_eq!(connection.typed("PERSIST tg:*:a"), Reply::Integer(1));
+        assert!(!check_at(connection, &[ask("a", &limit, 1)], 0).is_admitted());
+        assert_eq!(connection.typed("PTTL tg:*:a"), Reply::Integer(-1), "not even its time to live");
+    });
+}
+
+/// How often each command that writes was run.
+fn writes(stats: &str) -> Vec<String> {
+    let is_write =
+        |line: &&str| ["set:", "del:", "expire:", "zadd:", "hset:"].iter().any(|write| line.contains(write));
+    stats.lines().filter(is_write).map(|line| line.split(',').next().unwrap_or_default().to_owned()).collect()
+}
+
+/// S2: 5 at 0.003/s needs 1,667 s.
+#[test]
+fn slow_buckets_are_kept_until_they_are_full_and_idle_ones_vanish() {
+    on_every_server(|engine, _, connection| {
+        for (rate, burst, spent, seconds) in [
+            (Rate::new(3, tollgate_core::Span::from_secs(1_000)), 5, 5, 1_667),
+            (Rate::per_second(10), 50, 25, 3),
+            (Rate::per_second(100_000), 10, 1, 0),
+            (Rate::per_year(1), 60, 60, 60 * 365 * 86_400),
+        ] {
+            let limit = explicit(rate, burst);
+            connection.typed("FLUSHALL");
+            assert!(check_at(connection, &[ask("a", &limit, spent)], 0).is_admitted());
+            let kept = integer(&connection.typed("PTTL tg:*:a"));
+            assert!(kept >= seconds * 1_000, "{engine:?} {rate}: {kept}");
+            assert!(kept <= seconds * 1_000 + 2_000 + seconds * 2, "{engine:?} {rate}: {kept}");
+        }
+    });
+}
+
+/// PEERS 3: a burst of one, or a high rate, never limits because its state is gone at once.
+#[test]
+fn a_burst_of_one_and_a_high_rate_are_kept_too() {
+    on_every_server(|_, _, connection| {
+        for rate in [Rate::per_second(1_000), Rate::per_second(1_000_000)] {
+            let limit = explicit(rate, 1);
+            assert!(check_at(connection, &[ask("a", &limit, 1)], START).is_admitted());
+            assert!(!check_at(connection, &[ask("a", &limit, 1)], START).is_admitted());
+            connection.typed("FLUSHALL");
+        }
+    });
+}
+
+/// The slowest rate that a rule may take decides how long its buckets are kept.
+#[test]
+fn a_rule_that_may_become_slower_keeps_its_buckets_for_longer() {
+    on_every_server(|_, _, connection| {
+        let rule = RuleIdentity::new("default", "floating");
+        let declared = Declared {
+            algorithm: limit(Rate::per_second(10), 50).into(),
+            slowest: Some(Rate::per_second(1)),
+        };
+        let shared = declare_at(connection, &rule, declared, 0).unwrap().limit().unwrap();
+        let key = KeySpace::default().bucket(&rule, "a").unwrap();
+        assert!(
+            check_at(connection, &[Charge::new(key.clone(), &shared, Cost::tokens(50))], 0).is_admitted()
+        );
+        let kept = integer(&connection.ask(&[b"PTTL".as_slice(), key.as_bytes()]));
+        assert!((50_000..52_000).contains(&kept), "{kept}");
+    });
+}

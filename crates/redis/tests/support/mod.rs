@@ -1,0 +1,7 @@
+//! Real servers for tests: each on a socket of its own, gone with the test.
+
+mod connection;
+mod server;
+
+pub(crate) use connection::Connection;
+pub(crate) use server::{Engine, Server};
