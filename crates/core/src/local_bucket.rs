@@ -96,8 +96,8 @@ impl LocalBucket {
         LocalBucket { stored, beside: stored, phase: Phase::Away }
     }
 
-    /// Decides a check by this node's share.
-    pub fn check(&mut self, share: &LocalShare, cost: Cost, now: Moment) -> LocalDecision {
+    /// What a check would be told by this node's share. Spends nothing.
+    pub fn look(&self, share: &LocalShare, cost: Cost, now: Moment) -> LocalDecision {
         if share.limit().never_admits(cost) {
             return LocalDecision::BeyondShare;
         }
@@ -105,12 +105,20 @@ impl LocalBucket {
         if level.held() < Tokens::from(cost) {
             return LocalDecision::Deny { wait: level.wait_for(Tokens::from(cost)), remaining: level.held() };
         }
-        let charged = level.charged(cost.as_micros());
-        self.stored = charged.stored();
+        LocalDecision::Admit { remaining: level.charged(cost.as_micros()).held() }
+    }
+
+    /// Decides a check by this node's share.
+    pub fn check(&mut self, share: &LocalShare, cost: Cost, now: Moment) -> LocalDecision {
+        let decision = self.look(share, cost, now);
+        if !matches!(decision, LocalDecision::Admit { .. }) {
+            return decision;
+        }
+        self.stored = self.level(share, now).charged(cost.as_micros()).stored();
         if let Phase::Settling { spent, .. } = &mut self.phase {
             *spent = spent.saturating_add(cost.as_micros());
         }
-        LocalDecision::Admit { remaining: charged.held() }
+        decision
     }
 
     /// The store answers again: what to charge there at once, into debt if need be. `None` if that was said before.

@@ -47,7 +47,7 @@ pub enum Claims<'a> {
 }
 
 /// Header fields, by name. Names are looked up in lower case.
-pub trait Headers {
+pub trait Headers: Sync {
     /// The value of the field, if it occurs exactly once and is text: of two API keys a client could choose.
     fn get(&self, name: &str) -> Option<&str>;
 

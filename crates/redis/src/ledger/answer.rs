@@ -14,7 +14,7 @@ pub(super) fn of_checked(checked: &Checked, charges: usize) -> Answer {
         let state = BucketState {
             remaining: bucket.remaining,
             wait: bucket.wait.unwrap_or(Span::ZERO),
-            time_to_full: bucket.time_to_full.unwrap_or(Span::ZERO),
+            time_to_full: bucket.time_to_full,
         };
         for member in bucket.members.iter() {
             if let Some(place) = buckets.get_mut(member) {

@@ -8,7 +8,8 @@ use super::Inner;
 use crate::{AskError, CoalescerCounts, LinkCounts};
 
 /// Upper bounds of the latencies that are counted, in microseconds; what is slower is counted last.
-pub const LATENCY_BOUNDS_MICROS: [u64; 10] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 15_000, 50_000, 250_000];
+pub const LATENCY_BOUNDS_MICROS: [u64; 10] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 15_000, 50_000, 250_000];
 
 /// What a ledger has been through.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -38,7 +38,8 @@ impl Denials {
     pub(super) fn judge(&self, ready: &Ready, now: Moment) -> Option<Answer> {
         let unknown = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
         let mut buckets = vec![unknown; ready.charges.len()];
-        let (mut denied, mut longest, mut remaining) = (BucketSet::EMPTY, Span::ZERO, Tokens::from_micros(u64::MAX));
+        let (mut denied, mut longest, mut remaining) =
+            (BucketSet::EMPTY, Span::ZERO, Tokens::from_micros(u64::MAX));
         for (at, charge) in ready.charges.iter().enumerate() {
             let Some(limit) = charge.token_bucket() else { continue };
             let Some(known) = self.part(&charge.key).get(&charge.key).copied() else { continue };
@@ -46,9 +47,11 @@ impl Denials {
                 continue;
             }
             let Some(wait) = known.denial.wait(limit, charge.cost, now) else { continue };
-            let missing = Tokens::from_micros(limit.burst().as_micros().saturating_sub(known.held.as_micros()));
+            let missing =
+                Tokens::from_micros(limit.burst().as_micros().saturating_sub(known.held.as_micros()));
             if let Some(place) = buckets.get_mut(at) {
-                *place = BucketState { remaining: known.held, wait, time_to_full: limit.time_to_mint(missing) };
+                *place =
+                    BucketState { remaining: known.held, wait, time_to_full: limit.time_to_mint(missing) };
             }
             denied.insert(at);
             longest = longest.max(wait);
@@ -69,7 +72,8 @@ impl Denials {
         }
         for bucket in checked.buckets.iter().filter(|bucket| bucket.wait != Some(Span::ZERO)) {
             let charge = bucket.members.iter().next().and_then(|at| ready.charges.get(at));
-            let Some((charge, limit)) = charge.and_then(|charge| Some((charge, *charge.token_bucket()?))) else {
+            let Some((charge, limit)) = charge.and_then(|charge| Some((charge, *charge.token_bucket()?)))
+            else {
                 continue;
             };
             let (denial, held) = (Denial::new(bucket.balance, sent), bucket.remaining);

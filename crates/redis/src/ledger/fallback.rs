@@ -23,19 +23,15 @@ impl Inner {
             return Answer::Unavailable { wait: CLOSED_WAIT };
         }
         let is_peek = matches!(manner, Manner::Peek);
-        let decided = self.decide_locally(ready, is_peek);
         let mode = StoreMode::Fallback;
-        match decided {
-            Some((verdict, buckets)) => Answer::Decided { verdict, buckets, mode },
-            None => {
-                // Nobody has a say: what a full bucket holds is as good an answer as any.
-                let open = |tokens: Tokens| BucketState { remaining: tokens, wait: Span::ZERO, time_to_full: Span::ZERO };
-                let buckets: Vec<BucketState> =
-                    ready.charges.iter().map(|charge| open(charge.algorithm.full())).collect();
-                let remaining = buckets.iter().map(|bucket| bucket.remaining).min().unwrap_or(Tokens::ZERO);
-                let verdict = Verdict::Admit { remaining, delay: Span::ZERO };
-                Answer::Decided { verdict, buckets, mode }
-            }
+        if let Some((verdict, buckets)) = self.decide_locally(ready, is_peek) {
+            return Answer::Decided { verdict, buckets, mode };
         }
+        // Nobody has a say: what a full bucket holds is as good an answer as any.
+        let full = |remaining: Tokens| BucketState { remaining, wait: Span::ZERO, time_to_full: Span::ZERO };
+        let buckets: Vec<BucketState> =
+            ready.charges.iter().map(|charge| full(charge.algorithm.full())).collect();
+        let remaining = buckets.iter().map(|bucket| bucket.remaining).min().unwrap_or(Tokens::ZERO);
+        Answer::Decided { verdict: Verdict::Admit { remaining, delay: Span::ZERO }, buckets, mode }
     }
 }

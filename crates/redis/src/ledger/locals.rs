@@ -12,12 +12,13 @@ use tollgate::ledger::BucketState;
 use tollgate::policy::{self, OnStoreFailure};
 use tollgate::{Cause, Verdict};
 use tollgate_core::{
-    BucketSet, Cost, Limit, LocalBucket, LocalCorrection, LocalDecision, LocalShare, LocalStart, Moment, Span,
-    Tokens,
+    BucketSet, Correction as LocalCorrection, Cost, Limit, LocalBucket, LocalDecision, LocalShare,
+    LocalStart, Moment, Span, Tokens,
 };
 
 use super::Inner;
-use super::ready::{Owner, Ready, ReadyCharge};
+use super::ready::{Ready, ReadyCharge};
+use super::rules::RuleEntry;
 use crate::{Batch, KeyName, SharedLimit, Told};
 
 /// Most buckets that a node keeps by its share.
@@ -44,10 +45,18 @@ struct Local {
     bucket: LocalBucket,
     share: LocalShare,
     limit: Limit,
-    owner: Owner,
+    rule: Option<Arc<RuleEntry>>,
 }
 
-/// What is to be done in the store for a bucket.
+/// A bucket that is to go back.
+struct Due {
+    key: KeyName,
+    rule: Option<Arc<RuleEntry>>,
+    limit: Limit,
+    back: Back,
+}
+
+/// What is to be done in the store for it.
 enum Back {
     /// Its share goes into the node's hands.
     Take(Tokens),
@@ -103,16 +112,18 @@ impl Inner {
                 seen.add(at, Some(LocalDecision::BeyondShare), Tokens::ZERO);
                 continue;
             };
-            if !buckets.contains_key(&charge.key) {
-                if buckets.len() >= LOCALS_MAX {
-                    return Some(crowded(at, ready.charges.len()));
-                }
-                let bucket = LocalBucket::enter(&share, self.denials.last_held(&charge.key), start, now);
-                let local = Local { bucket, share, limit: *limit, owner: charge.owner.clone() };
-                buckets.insert(charge.key.clone(), local);
-            }
             if let Some(local) = buckets.get(&charge.key) {
                 seen.add(at, Some(local.bucket.look(&local.share, charge.cost, now)), Tokens::ZERO);
+                continue;
+            }
+            if buckets.len() >= LOCALS_MAX {
+                return Some(crowded(at, ready.charges.len()));
+            }
+            let bucket = LocalBucket::enter(&share, self.denials.last_held(&charge.key), start, now);
+            seen.add(at, Some(bucket.look(&share, charge.cost, now)), Tokens::ZERO);
+            if !is_peek {
+                let local = Local { bucket, share, limit: *limit, rule: charge.rule.clone() };
+                buckets.insert(charge.key.clone(), local);
             }
         }
         if seen.is_admitted() && !is_peek {
@@ -150,8 +161,8 @@ impl Inner {
             return;
         };
         let mut sent = Vec::with_capacity(due.len());
-        for (key, owner, limit, back) in &due {
-            let pending = self.shared_limit(owner, limit).and_then(|shared| {
+        for Due { key, rule, limit, back } in &due {
+            let pending = shared_limit(rule.as_deref(), limit).and_then(|shared| {
                 let (key, burst) = (key.clone(), limit.burst());
                 let add = operation(key.clone(), shared, burst, back);
                 self.coalescer.submit(&[key], add).ok()
@@ -159,7 +170,7 @@ impl Inner {
             sent.push(pending);
         }
         let mut failure = None;
-        for ((key, _, _, back), pending) in due.iter().zip(sent) {
+        for (Due { key, back, .. }, pending) in due.iter().zip(sent) {
             let told = match pending {
                 Some(mut pending) => pending.within(WITHIN).await,
                 None => Err(crate::LinkError::Lost),
@@ -184,7 +195,7 @@ impl Inner {
     }
 
     /// What is to be done now. Buckets that have settled are the store's from here on.
-    fn due(&self, now: Moment) -> Vec<(KeyName, Owner, Limit, Back)> {
+    fn due(&self, now: Moment) -> Vec<Due> {
         let mut buckets = self.locals.lock();
         let mut due = Vec::new();
         for (key, local) in buckets.iter_mut() {
@@ -196,10 +207,10 @@ impl Inner {
                 None => local.bucket.store_is_back(&local.share, now).map(Back::Take),
             };
             if let Some(back) = back {
-                due.push((key.clone(), local.owner.clone(), local.limit, back));
+                due.push(Due { key: key.clone(), rule: local.rule.clone(), limit: local.limit, back });
             }
         }
-        for (key, .., back) in &due {
+        for Due { key, back, .. } in &due {
             if matches!(back, Back::Last(_)) {
                 buckets.remove(key);
             }
@@ -209,20 +220,21 @@ impl Inner {
     }
 
     /// The store cannot be asked: everybody goes on by its share.
-    fn gone(&self, due: &[(KeyName, Owner, Limit, Back)]) {
+    fn gone(&self, due: &[Due]) {
         let mut buckets = self.locals.lock();
-        for (key, ..) in due {
+        for Due { key, .. } in due {
             if let Some(local) = buckets.get_mut(key) {
                 local.bucket.store_is_gone();
             }
         }
     }
+}
 
-    fn shared_limit(&self, owner: &Owner, limit: &Limit) -> Option<SharedLimit> {
-        match &owner.rule {
-            Some(rule) => rule.agreed.load().as_ref().map(|agreed| agreed.limit.clone()),
-            None => SharedLimit::explicit(limit).ok(),
-        }
+/// The limit as the store knows it.
+fn shared_limit(rule: Option<&RuleEntry>, limit: &Limit) -> Option<SharedLimit> {
+    match rule {
+        Some(rule) => rule.agreed.load().as_ref().map(|agreed| agreed.limit.clone()),
+        None => SharedLimit::explicit(limit).ok(),
     }
 }
 
@@ -256,7 +268,6 @@ fn crowded(at: usize, charges: usize) -> (Verdict, Vec<BucketState>) {
 struct Seen {
     states: Vec<BucketState>,
     denied: BucketSet,
-    never: BucketSet,
 }
 
 impl Seen {
@@ -279,7 +290,7 @@ impl Seen {
     }
 
     fn is_admitted(&self) -> bool {
-        self.denied == BucketSet::EMPTY && self.never == BucketSet::EMPTY
+        self.denied == BucketSet::EMPTY
     }
 
     fn verdict(self) -> (Verdict, Vec<BucketState>) {

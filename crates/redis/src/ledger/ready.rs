@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tollgate::CheckError;
-use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge, OwnedKey};
+use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Algorithm, Cost, Limit};
 
@@ -29,15 +29,8 @@ pub(super) struct ReadyCharge {
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
-    pub(super) owner: Owner,
-}
-
-/// Whose bucket it is.
-#[derive(Debug, Clone)]
-pub(super) struct Owner {
-    /// `None` where the limit came with the call.
+    /// Whose bucket it is; `None` where the limit came with the call.
     pub(super) rule: Option<Arc<RuleEntry>>,
-    pub(super) key: OwnedKey,
 }
 
 /// One bucket that can be asked about.
@@ -70,9 +63,10 @@ impl Ready {
 
     /// As the store is asked; empty if a limit was not agreed upon.
     pub(super) fn asked(&self) -> Vec<Charge> {
-        let charges = self.charges.iter().map(|charge| {
-            Some(Charge::new(charge.key.clone(), charge.limit.as_ref()?, charge.cost))
-        });
+        let charges = self
+            .charges
+            .iter()
+            .map(|charge| Some(Charge::new(charge.key.clone(), charge.limit.as_ref()?, charge.cost)));
         charges.collect::<Option<_>>().unwrap_or_default()
     }
 }
@@ -101,7 +95,7 @@ fn ready_charge(
             algorithm: limit.into(),
             cost,
             on_failure: OnStoreFailure::Local,
-            owner: Owner { rule: None, key: owned },
+            rule: None,
         }),
         BucketLimit::Rule(number) => {
             let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
@@ -113,7 +107,7 @@ fn ready_charge(
                 algorithm: entry.algorithm,
                 cost,
                 on_failure: entry.on_failure,
-                owner: Owner { rule: Some(Arc::clone(&entry)), key: owned },
+                rule: Some(Arc::clone(&entry)),
             })
         }
     }

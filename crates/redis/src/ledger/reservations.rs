@@ -7,8 +7,8 @@ use tollgate_core::{Cost, Tokens};
 use super::Inner;
 use super::ready::Ready;
 use crate::{
-    AskError, Batch, BatchError, Call, Correction, KeyName, LinkError, Note, NotedCharge, NotedLimit, Reply,
-    SCRIPT_VERSION, Script, SharedLimit, Told,
+    AskError, Batch, BatchError, Call, Changed, Correction, KeyName, LinkError, Note, NotedCharge,
+    NotedLimit, Reply, SCRIPT_VERSION, Script, SharedLimit, Told,
 };
 
 /// Adds one operation to a batch.
@@ -26,8 +26,7 @@ impl Inner {
             Manner::Check => (Box::new(move |batch| batch.check(&charges)), None),
             Manner::Peek => (Box::new(move |batch| batch.peek(&charges)), None),
             Manner::Once { idempotency_key, lifetime } => {
-                let asked = charges.iter().map(|charge| (&charge.key, charge.cost.as_micros()));
-                let record = self.keys.once(&idempotency_key, asked).map_err(BatchError::Check)?;
+                let record = self.keys.once(&idempotency_key, &charges).map_err(BatchError::Check)?;
                 let key = record.clone();
                 (Box::new(move |batch| batch.check_once(record.clone(), lifetime, &charges)), Some(key))
             }
@@ -67,8 +66,8 @@ impl Inner {
                     Tokens::from_micros(over.saturating_sub(changed.taken().as_micros()))
                 });
                 Ok(Settled {
-                    returned: changed.iter().map(|changed| changed.given()).min().unwrap_or(Tokens::ZERO),
-                    charged: changed.iter().map(|changed| changed.taken()).max().unwrap_or(Tokens::ZERO),
+                    returned: changed.iter().map(Changed::given).min().unwrap_or(Tokens::ZERO),
+                    charged: changed.iter().map(Changed::taken).max().unwrap_or(Tokens::ZERO),
                     forgiven: forgiven.max().unwrap_or(Tokens::ZERO),
                 })
             }
@@ -77,9 +76,9 @@ impl Inner {
         }
     }
 
-    /// What the store keeps under a name; the script that reads records reads this one, too.
+    /// What the store keeps under a name; the script that reads records reads this one, too, and keeps it no longer for that.
     async fn record(&self, key: &KeyName) -> Result<Option<Vec<u8>>, LinkError> {
-        let arguments = vec![SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec()];
+        let arguments = vec![SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec(), b"0".to_vec()];
         let call = Call { script: Script::declare(), keys: vec![key.as_bytes().to_vec()], arguments };
         match self.coalescer.link().call(call, self.deadline()).await? {
             Reply::List(list) => match list.into_iter().nth(1) {
@@ -111,7 +110,7 @@ fn note(ready: &Ready) -> Note {
             same.estimate = same.estimate.plus(charge.cost);
             continue;
         }
-        let rule = charge.owner.rule.as_ref().and_then(|rule| rule.agreed.load_full());
+        let rule = charge.rule.as_ref().and_then(|rule| rule.agreed.load_full());
         let limit = match (rule, charge.token_bucket()) {
             (Some(agreed), _) => NotedLimit::Rule(agreed.identity.clone()),
             (None, Some(limit)) => NotedLimit::Explicit(*limit),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
-use tollgate::policy::{Consistency, OnStoreFailure};
+use tollgate::policy::OnStoreFailure;
 use tollgate_core::Algorithm;
 
 use crate::{RuleIdentity, SharedLimit};
@@ -15,8 +15,11 @@ use crate::{RuleIdentity, SharedLimit};
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     entries: ArcSwap<Vec<Arc<RuleEntry>>>,
-    numbers: Mutex<HashMap<(Box<str>, Box<str>), u32>>,
+    numbers: Mutex<HashMap<Named, u32>>,
 }
+
+/// The names of a policy and of a rule.
+type Named = (Box<str>, Box<str>);
 
 /// One rule.
 #[derive(Debug)]
@@ -24,7 +27,6 @@ pub(super) struct RuleEntry {
     pub(super) identity: RuleIdentity,
     pub(super) algorithm: Algorithm,
     pub(super) on_failure: OnStoreFailure,
-    pub(super) consistency: Consistency,
     /// What was agreed upon with the other nodes; `None` until the store was reached.
     pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
     /// Whether it was told that it is not agreed upon.
@@ -50,7 +52,11 @@ impl Rules {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries = Vec::clone(&self.entries.load());
         let declared = rules.iter().map(|rule| {
-            let name = if rule.is_shadow { format!("{} (shadow)", rule.rule.name) } else { rule.rule.name.to_string() };
+            let name = if rule.is_shadow {
+                format!("{} (shadow)", rule.rule.name)
+            } else {
+                rule.rule.name.to_string()
+            };
             let next = u32::try_from(entries.len()).unwrap_or(u32::MAX);
             let known = (rule.policy.into(), name.as_str().into());
             let number = *numbers.entry(known).or_insert(next);
@@ -59,7 +65,6 @@ impl Rules {
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
                 on_failure: rule.rule.on_store_failure,
-                consistency: rule.rule.consistency,
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
             });
