@@ -95,14 +95,14 @@ impl Lane {
         self.crowd.size().div_ceil(options.flights_max).max(SHARE_MIN).min(options.batch_max)
     }
 
-    /// What a call carries next, now that so many have their answers; if nothing waits, the call is over.
-    pub(super) fn land(&mut self, answered: usize) -> Option<Load> {
+    /// What a call carries next, now that so many have their answers; if that is nothing, the call is over. What is less than a share is
+    /// left to gather while another call is under way.
+    pub(super) fn land(&mut self, answered: usize, options: &CoalescerOptions) -> Option<Load> {
         self.outstanding = self.outstanding.saturating_sub(answered);
         self.crowd.land(self.outstanding);
-        let load = self
-            .full
-            .pop_front()
-            .or_else(|| (!self.gathering.waiters.is_empty()).then(|| std::mem::take(&mut self.gathering)));
+        let gathered = self.gathering.waiters.len();
+        let leaves = gathered > 0 && (self.flights <= 1 || gathered >= self.share(options));
+        let load = self.full.pop_front().or_else(|| leaves.then(|| std::mem::take(&mut self.gathering)));
         if load.is_none() {
             self.flights = self.flights.saturating_sub(1);
         }
