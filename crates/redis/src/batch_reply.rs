@@ -55,10 +55,11 @@ impl Batch {
         let now_micros = if is_retold { numbers.next_amount()? } else { now };
         let mut buckets = Vec::with_capacity(wanted.len());
         for wanted in wanted {
-            let (balance, wait) = (numbers.next()?, numbers.next()?);
-            let three = Numbers { balance, wait, third: numbers.next_amount()? };
             let limit = self.limits.get(wanted.limit).ok_or_else(|| ReplyError::new("a limit is lost"))?;
-            buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, three));
+            let (balance, wait, third) = (numbers.next()?, numbers.next()?, numbers.next_amount()?);
+            let full = if limit.is_counted() { Some(numbers.next_amount()?) } else { None };
+            let numbers = Numbers { balance, wait, third, full };
+            buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, numbers));
         }
         Ok(Checked { outcome, is_retold, now_micros, buckets })
     }

@@ -45,8 +45,8 @@ pub struct BucketTold {
     pub delay: Span,
     /// What to say when the charge is given back; of a check that was not admitted it means nothing.
     pub receipt: Receipt,
-    /// How long until it is full, if nobody spends; `None` where only a peek of a full bucket's cost tells.
-    pub time_to_full: Option<Span>,
+    /// How long until it is full, if nobody spends.
+    pub time_to_full: Span,
 }
 
 /// A charge that was made, as the script knows it again: see [`crate::Batch::let_go`].
@@ -67,6 +67,8 @@ pub(crate) struct Numbers {
     pub(crate) wait: i64,
     /// Microseconds until the bucket's stamp; of places the generation, of a sliding counter the window's number.
     pub(crate) third: u64,
+    /// Microseconds until it is full, where the server says so.
+    pub(crate) full: Option<u64>,
 }
 
 impl BucketTold {
@@ -77,7 +79,7 @@ impl BucketTold {
         now: u64,
         numbers: Numbers,
     ) -> BucketTold {
-        let Numbers { balance, wait, third } = numbers;
+        let Numbers { balance, wait, third, full } = numbers;
         let (ahead, receipt) = limit.receipt(balance, third, now);
         let least = limit.least();
         let has_least = balance >= 0 && balance.unsigned_abs() >= least;
@@ -92,7 +94,10 @@ impl BucketTold {
             wait: u64::try_from(wait).ok().map(Span::from_micros),
             delay: if is_admitted { limit.delay(before, now, ahead) } else { Span::ZERO },
             receipt,
-            time_to_full: limit.time_to_full(balance, now, ahead),
+            time_to_full: full
+                .map(Span::from_micros)
+                .or_else(|| limit.time_to_full(balance, now, ahead))
+                .unwrap_or(Span::ZERO),
         }
     }
 
@@ -146,7 +151,7 @@ impl Checked {
         ExplicitVerdict {
             verdict: self.verdict(),
             remaining: tightest.map_or(Tokens::ZERO, |bucket| bucket.remaining),
-            time_to_full: tightest.and_then(|bucket| bucket.time_to_full).unwrap_or(Span::ZERO),
+            time_to_full: tightest.map_or(Span::ZERO, |bucket| bucket.time_to_full),
             tightest: tightest.map_or(0, first),
         }
     }

@@ -136,6 +136,11 @@ impl SharedLimit {
         }
     }
 
+    /// Whether its buckets are no meter's: sliding windows and places, of which the server says how long until they are full.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(&self.0.kind, Kind::Rule(ruler) if ruler.meter().is_none())
+    }
+
     /// By how many microseconds the bucket's stamp is ahead, and what its charge is known by.
     pub(crate) fn receipt(&self, balance: i64, third: u64, now_micros: u64) -> (u64, Receipt) {
         let stamped = now_micros.saturating_add(third);

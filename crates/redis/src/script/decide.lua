@@ -882,6 +882,12 @@ local function settle_check(count, status)
   end
 end
 
+-- How long until a bucket of another algorithm is full; of token buckets whoever asks can tell.
+local function time_to_full(L, k)
+  if L.other.balance(L, k) >= L.burst then return 0 end
+  return L.other.wait(L, k, L.burst)
+end
+
 local function tell_check(count, status)
   if status < 0 then
     tell(9)
@@ -893,6 +899,7 @@ local function tell_check(count, status)
     tell(balances[i])
     tell(waits[i])
     tell(thirds[i])
+    if of_limit[i].other then tell(time_to_full(of_limit[i], of_key[i])) end
   end
 end
 
@@ -910,7 +917,11 @@ local function tell_again(k, count)
   local line = string.match(value, '^1 ([-%d ]+)')
   local said = {}
   for digits in string.gmatch(line or '', '%-?%d+') do said[#said + 1] = tonumber(digits) end
-  if #said ~= 3 * count + 1 then
+  local expected = 1
+  for i = 1, count do
+    expected = expected + (limits[tonumber(argv[at + 4 * i - 2])].other and 4 or 3)
+  end
+  if #said ~= expected then
     tell(9)
     tell(UNKNOWN_STATE)
     return true
@@ -925,6 +936,7 @@ local function verdict_line(count)
   local words = { format('1 %.0f', now) }
   for i = 1, count do
     words[#words + 1] = format('%.0f %.0f %.0f', balances[i], waits[i], thirds[i])
+    if of_limit[i].other then words[#words + 1] = format('%.0f', time_to_full(of_limit[i], of_key[i])) end
   end
   return table.concat(words, ' ')
 end

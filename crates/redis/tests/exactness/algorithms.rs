@@ -43,6 +43,8 @@ struct Said {
     remaining: u64,
     wait: u64,
     delay: u64,
+    /// After the check; not of a peek that was admitted, which charged nothing.
+    full: Option<u64>,
 }
 
 fn algorithm(rng: &mut Rng, pace: u64) -> Algorithm {
@@ -110,6 +112,17 @@ impl Rule {
         true
     }
 
+    /// How long until the bucket is full: until it could pay for all that it can hold.
+    fn time_to_full(&self, bucket: &Bucket, now: u64) -> u64 {
+        let all = Demand::of(Cost::micros(self.ruler.full().as_micros()));
+        if let Some(limit) = self.ruler.log() {
+            return in_micros(bucket.log.wait(&limit, all, moment(now)));
+        }
+        let at = if self.ruler.meter().is_some() { now.max(bucket.stamp) } else { now };
+        let mark = bucket.mark.unwrap_or_else(|| self.ruler.reading(moment(at)).full_mark());
+        in_micros(self.ruler.wait(mark, all, moment(at)) + Span::from_micros(at - now))
+    }
+
     /// What core says of one check, which changes the bucket if it is admitted and not only looked at.
     fn decide(&self, bucket: &mut Bucket, demand: Demand, now: u64, is_peek: bool) -> Said {
         // The ledger's stamp: a clock that is a little behind it does not move it back.
@@ -121,6 +134,7 @@ impl Rule {
             remaining: remaining.as_micros(),
             wait: in_micros(wait),
             delay: in_micros(delay),
+            full: None,
         };
         if self.ruler.never_admits(demand) {
             return said(Outcome::Never, Tokens::ZERO, Span::ZERO, Span::ZERO);
@@ -227,6 +241,7 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
                         remaining: if never { 0 } else { bucket.remaining.as_micros() },
                         wait: bucket.wait.map_or(0, in_micros),
                         delay: in_micros(bucket.delay),
+                        full: said.full.map(|_| in_micros(bucket.time_to_full)),
                     };
                     assert_eq!(heard, said, "{engine:?}: {demand:?} at {now} of {ruler:?}");
                     denials += u64::from(said.outcome == Outcome::Denied);

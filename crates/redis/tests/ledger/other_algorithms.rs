@@ -199,3 +199,35 @@ fn a_charge_that_is_let_go_leaves_a_bucket_as_if_it_had_not_been_made() {
         assert_eq!(changed, Changed { before: 8_000_000, after: 10_000_000 }, "{engine:?}");
     });
 }
+
+/// A12, whatever the algorithm.
+#[test]
+fn a_retry_is_told_the_same_whatever_the_algorithm() {
+    on_every_server(|engine, _, connection| {
+        let (quota, window) = (Burst::tokens(9), Span::from_secs(60));
+        for limit in [
+            shared(LeakyBucket::new(Rate::per_second(1), quota).unwrap()),
+            shared(FixedWindow::new(quota, Window::MINUTE).unwrap()),
+            shared(SlidingCounter::new(quota, window).unwrap()),
+            shared(SlidingLog::new(quota, window).unwrap()),
+            shared(Concurrency::new(9, window).unwrap()),
+        ] {
+            connection.typed("FLUSHALL");
+            let charges = [Charge::new(name(), &limit, Cost::tokens(2))];
+            let record = KeySpace::default().reservation("00000000000000000000000000000007".parse().unwrap());
+            let mut batch = Batch::new();
+            batch.reserve(record, Span::from_secs(60), b"", &charges).unwrap();
+            let [first, again] =
+                [START, START + SECOND].map(|now| match done_at(connection, &batch, now).remove(0) {
+                    Told::Checked(checked) => checked,
+                    other => panic!("{engine:?} {limit:?}: {other:?}"),
+                });
+            assert!(!first.is_retold && again.is_retold, "{engine:?} {limit:?}");
+            assert_eq!(
+                (&first.buckets, first.verdict()),
+                (&again.buckets, again.verdict()),
+                "{engine:?} {limit:?}"
+            );
+        }
+    });
+}
