@@ -86,6 +86,7 @@ impl Link {
     /// the files that TLS needs cannot be read.
     pub fn open(url: &StoreUrl, options: &LinkOptions) -> Result<Link, TlsError> {
         let tls = url.tls.as_ref().map(tls::connector).transpose()?;
+        let options = &options.bounded();
         let counters = Arc::new(Counters::default());
         let dialer =
             Arc::new(Dialer::new(url.login.as_ref(), url.database, tls.clone(), options.dial_timeout));
@@ -101,7 +102,7 @@ impl Link {
                 Route::Cluster(Cluster::open(Arc::clone(&dialer), seeds, options, Arc::clone(&counters)))
             }
         };
-        let calls_max = options.calls_max.clamp(1, Semaphore::MAX_PERMITS);
+        let calls_max = options.calls_max;
         let calls = Arc::new(Semaphore::new(calls_max));
         Ok(Link(Arc::new(Inner { url: url.clone(), route, calls, calls_max, counters })))
     }

@@ -15,8 +15,7 @@ pub(crate) struct BackOff {
 
 impl BackOff {
     pub(crate) fn new(options: &LinkOptions) -> BackOff {
-        let min = options.back_off_min.max(Duration::from_millis(1));
-        let max = options.back_off_max.max(min);
+        let (min, max) = (options.back_off_min, options.back_off_max);
         // Seeded by the machine, as the hasher of every map is.
         BackOff { min, max, next: min, noise: RandomState::new().hash_one(0) }
     }

@@ -214,7 +214,7 @@ impl Inner {
 
     fn next_load(&self, slot: u16, answered: usize) -> Option<Load> {
         let mut lanes = self.lock();
-        let load = lanes.by_slot.get_mut(&slot).and_then(|lane| lane.land(answered));
+        let load = lanes.by_slot.get_mut(&slot).and_then(|lane| lane.land(answered, &self.options));
         match &load {
             Some(load) => lanes.waiting = lanes.waiting.saturating_sub(load.waiters.len()),
             None => lanes.forget_if_idle(slot),

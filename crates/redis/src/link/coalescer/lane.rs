@@ -95,14 +95,14 @@ impl Lane {
         self.crowd.size().div_ceil(options.flights_max).max(SHARE_MIN).min(options.batch_max)
     }
 
-    /// What a call carries next, now that so many have their answers; if nothing waits, the call is over.
-    pub(super) fn land(&mut self, answered: usize) -> Option<Load> {
+    /// What a call carries next, now that so many have their answers; if that is nothing, the call is over. What is less than a share is
+    /// left to gather while another call is under way.
+    pub(super) fn land(&mut self, answered: usize, options: &CoalescerOptions) -> Option<Load> {
         self.outstanding = self.outstanding.saturating_sub(answered);
         self.crowd.land(self.outstanding);
-        let load = self
-            .full
-            .pop_front()
-            .or_else(|| (!self.gathering.waiters.is_empty()).then(|| std::mem::take(&mut self.gathering)));
+        let gathered = self.gathering.waiters.len();
+        let leaves = gathered > 0 && (self.flights <= 1 || gathered >= self.share(options));
+        let load = self.full.pop_front().or_else(|| leaves.then(|| std::mem::take(&mut self.gathering)));
         if load.is_none() {
             self.flights = self.flights.saturating_sub(1);
         }
@@ -131,5 +131,96 @@ impl Load {
     /// Whether nobody waits for any of it any more.
     pub(super) fn is_abandoned(&self) -> bool {
         self.waiters.iter().all(|waiter| waiter.answer.is_closed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Charge, KeySpace, SharedLimit};
+    use tollgate_core::{Burst, Cost, Limit, Rate};
+
+    const OPTIONS: CoalescerOptions = CoalescerOptions { flights_max: 2, batch_max: 20, waiting_max: 1_000 };
+
+    /// Adds operations; says which of them made a call leave.
+    fn come(lane: &mut Lane, count: usize) -> Vec<usize> {
+        let limit =
+            SharedLimit::explicit(&Limit::new(Rate::per_second(1), Burst::tokens(9)).unwrap()).unwrap();
+        let charge = Charge::new(KeySpace::default().explicit("ann").unwrap(), &limit, Cost::ONE);
+        let mut departures = Vec::new();
+        for index in 0..count {
+            lane.add(&|batch| batch.check(std::slice::from_ref(&charge)), &OPTIONS).unwrap();
+            departures.extend(lane.depart(&OPTIONS).then_some(index));
+            let (answer, _) = oneshot::channel();
+            lane.wait(Waiter { answer, again: None });
+        }
+        departures
+    }
+
+    fn land(lane: &mut Lane, answered: usize) -> Option<usize> {
+        let load = lane.land(answered, &OPTIONS)?;
+        assert_eq!(load.batch.len(), load.waiters.len(), "one waiter for each operation");
+        Some(load.waiters.len())
+    }
+
+    #[test]
+    fn the_first_leaves_at_once_and_the_next_gather_until_it_has_landed() {
+        let mut lane = Lane::default();
+        assert_eq!(come(&mut lane, 1), [0]);
+        assert_eq!(land(&mut lane, 0), Some(1));
+        assert_eq!(come(&mut lane, 5), [], "too few for a call of their own");
+        assert_eq!(land(&mut lane, 1), Some(5));
+        assert_eq!(land(&mut lane, 5), None);
+        assert!(lane.is_idle());
+    }
+
+    #[test]
+    fn a_crowd_is_divided_among_the_calls_that_may_be_under_way() {
+        let mut lane = Lane::default();
+        come(&mut lane, 30);
+        let mut left = 30;
+        while lane.flights > 0 {
+            left -= land(&mut lane, 0).unwrap_or(0);
+        }
+        assert_eq!(left, 0, "whatever calls land last carry the rest");
+        // The crowd is known now: the first leaves at once, another with half of them.
+        lane = Lane { crowd: Crowd { before: 30, now: 0, calls: 0 }, ..Lane::default() };
+        assert_eq!(come(&mut lane, 30), [0, 14]);
+        assert_eq!((land(&mut lane, 0), land(&mut lane, 0)), (Some(15), Some(15)));
+        assert_eq!(land(&mut lane, 15), None, "that call is over");
+        assert_eq!(come(&mut lane, 3), [], "less than a share gathers while the other is under way");
+        assert_eq!(land(&mut lane, 15), Some(3));
+    }
+
+    #[test]
+    fn no_batch_is_larger_than_may_be_and_none_is_lost() {
+        let mut lane = Lane { crowd: Crowd { before: 500, now: 0, calls: 0 }, ..Lane::default() };
+        come(&mut lane, 70);
+        let batches: Vec<_> = std::iter::from_fn(|| land(&mut lane, 0)).collect();
+        assert_eq!(batches, [20, 20, 20], "the rest gathers while another call is under way");
+        assert_eq!(land(&mut lane, 20), Some(10));
+    }
+
+    #[test]
+    fn what_is_refused_leaves_the_lane_as_it_was() {
+        let mut lane = Lane::default();
+        assert!(lane.add(&|batch| batch.check(&[]), &OPTIONS).is_err());
+        assert!(lane.is_idle());
+        assert_eq!(come(&mut lane, 1), [0]);
+        assert_eq!(land(&mut lane, 0), Some(1));
+    }
+
+    #[test]
+    fn a_crowd_that_has_gone_is_forgotten() {
+        let mut lane = Lane::default();
+        come(&mut lane, 100);
+        assert_eq!(lane.crowd.size(), 100);
+        while land(&mut lane, 100).is_some() {}
+        for _ in 0..2 * ROUND {
+            come(&mut lane, 1);
+            land(&mut lane, 0);
+            land(&mut lane, 1);
+        }
+        assert!(lane.crowd.size() <= 1, "{}", lane.crowd.size());
     }
 }
