@@ -168,7 +168,7 @@ mod tests {
         let mut lane = Lane::default();
         assert_eq!(come(&mut lane, 1), [0]);
         assert_eq!(land(&mut lane, 0), Some(1));
-        assert_eq!(come(&mut lane, 5), [], "too few for a call of their own");
+        assert_eq!(come(&mut lane, 5), [0_usize; 0], "too few for a call of their own");
         assert_eq!(land(&mut lane, 1), Some(5));
         assert_eq!(land(&mut lane, 5), None);
         assert!(lane.is_idle());
@@ -188,7 +188,11 @@ mod tests {
         assert_eq!(come(&mut lane, 30), [0, 14]);
         assert_eq!((land(&mut lane, 0), land(&mut lane, 0)), (Some(15), Some(15)));
         assert_eq!(land(&mut lane, 15), None, "that call is over");
-        assert_eq!(come(&mut lane, 3), [], "less than a share gathers while the other is under way");
+        assert_eq!(
+            come(&mut lane, 3),
+            [0_usize; 0],
+            "less than a share gathers while the other is under way"
+        );
         assert_eq!(land(&mut lane, 15), Some(3));
     }
 
