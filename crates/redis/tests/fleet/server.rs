@@ -69,16 +69,7 @@ impl RedisServer {
             // Sentinels keep what they learn in their file, and read the rest from it.
             command.arg(self.folder.join("sentinel.conf")).arg("--sentinel");
         } else {
-            command.args([
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-                "--daemonize",
-                "no",
-                "--enable-debug-command",
-                "yes",
-            ]);
+            command.args(["--save", "", "--appendonly", "no", "--daemonize", "no"]);
             command.args(["--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "0"]);
             command
                 .args(["--bind", "127.0.0.1", "--port", &self.port.to_string(), "--dir"])

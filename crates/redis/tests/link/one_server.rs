@@ -116,7 +116,7 @@ async fn a_replica_a_full_server_and_a_stranger_at_the_key_are_told_apart() {
     let told = format!("{:?}", batch.read(&reply).unwrap());
     assert!(told.contains("WrongType"), "{told}");
 
-    master.tell("CONFIG SET maxmemory 1mb").await;
+    master.tell("CONFIG SET maxmemory 1").await;
     let full = check(&link, "new", PATIENCE).await.unwrap_err();
     assert!(matches!(full, LinkError::Server(ServerError::OutOfMemory(_))), "{full}");
     master.tell("CONFIG SET maxmemory 0").await;

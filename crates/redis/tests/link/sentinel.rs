@@ -13,6 +13,8 @@ async fn a_killed_master_is_followed_by_its_replica_within_a_second_of_the_promo
     let mut fleet = SentinelFleet::start().await;
     let link = open(&fleet.url());
     assert_eq!(left(&link, "ann").await, 999);
+    let has_it = || async { fleet.servers[1].ask::<u64>("DBSIZE").await.is_ok_and(|keys| keys == 1) };
+    until("the charge is replicated", Duration::from_secs(5), has_it).await;
     fleet.servers[0].kill();
     fleet.promoted(Duration::from_secs(15)).await;
     answers_again(&link, RECOVERY_MAX).await;
