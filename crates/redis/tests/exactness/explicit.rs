@@ -101,17 +101,17 @@ fn limits_that_come_with_the_call_are_decided_as_core_decides_them() {
                     let Told::Checked(checked) = told else { panic!("{told:?}") };
                     assert_eq!(checked.outcome, outcome, "{engine:?} at {now}");
                     for (bucket, said) in checked.buckets.iter().zip(said) {
-                        let place =
+                        let asked =
                             || format!("{engine:?}, client {} asks {} at {now}", said.index, said.cost);
                         if said.outcome == Outcome::Never {
-                            assert_eq!(bucket.wait, None, "{}", place());
+                            assert_eq!(bucket.wait, None, "{}", asked());
                             continue;
                         }
                         // Where another bucket denied, nothing was charged to this one.
                         let uncharged = outcome != Outcome::Admitted && said.outcome == Outcome::Admitted;
                         let held = said.remaining + if uncharged { said.cost.as_micros() } else { 0 };
-                        assert_eq!(bucket.balance, held.cast_signed(), "{}", place());
-                        assert_eq!(bucket.wait.map(in_micros), Some(said.wait), "{}", place());
+                        assert_eq!(bucket.balance, held.cast_signed(), "{}", asked());
+                        assert_eq!(bucket.wait.map(in_micros), Some(said.wait), "{}", asked());
                         steps += 1;
                         denials += u64::from(said.outcome == Outcome::Denied);
                     }

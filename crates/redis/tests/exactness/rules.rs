@@ -153,20 +153,20 @@ fn rules_that_change_are_decided_as_core_decides_them() {
                     let first = rng.usize(..RULES);
                     let count = [1, 1, 1, 2, 3][rng.usize(..5)];
                     let mut said = Vec::new();
-                    let mut charges = Vec::new();
+                    let mut wanted = Vec::new();
                     for step in 0..count {
                         let rule = &rules[(first + step) % RULES];
                         let index = (first + step) % RULES + RULES * rng.usize(..GROUP / RULES);
                         let cost = cost(&mut rng, rule.meter.limit());
                         let name = keys.bucket(&rule.identity, index as u64).unwrap();
-                        charges.push(Charge::new(name, &rule.shared, cost));
+                        wanted.push(Charge::new(name, &rule.shared, cost));
                         said.push((index, cost, rule.decide(buckets[index], cost, now)));
                     }
                     let is_peek = rng.u32(..5) == 0;
                     if is_peek {
-                        batch.peek(&charges).unwrap()
+                        batch.peek(&wanted).unwrap()
                     } else {
-                        batch.check(&charges).unwrap()
+                        batch.check(&wanted).unwrap()
                     }
                     let is = |outcome| said.iter().any(|(_, _, said)| said.outcome == outcome);
                     let outcome = match (is(Outcome::Never), is(Outcome::Denied)) {
@@ -192,16 +192,16 @@ fn rules_that_change_are_decided_as_core_decides_them() {
                     let Told::Checked(checked) = told else { panic!("{told:?}") };
                     assert_eq!(checked.outcome, outcome, "{engine:?} at {now}");
                     for (bucket, (index, cost, said)) in checked.buckets.iter().zip(said) {
-                        let place = || format!("{engine:?}, client {index} asks {cost} at {now}: {bucket:?}");
+                        let asked = || format!("{engine:?}, client {index} asks {cost} at {now}: {bucket:?}");
                         if said.outcome == Outcome::Never {
-                            assert_eq!(bucket.wait, None, "{}", place());
+                            assert_eq!(bucket.wait, None, "{}", asked());
                             continue;
                         }
                         // Where another bucket denied, nothing was charged to this one.
                         let uncharged = outcome != Outcome::Admitted && said.outcome == Outcome::Admitted;
                         let remaining = said.remaining + if uncharged { cost.as_micros() } else { 0 };
-                        assert_eq!(bucket.balance, remaining.cast_signed(), "{}", place());
-                        assert_eq!(bucket.wait.map(in_micros), Some(said.wait), "{}", place());
+                        assert_eq!(bucket.balance, remaining.cast_signed(), "{}", asked());
+                        assert_eq!(bucket.wait.map(in_micros), Some(said.wait), "{}", asked());
                         steps += 1;
                         denials += u64::from(said.outcome == Outcome::Denied);
                     }
