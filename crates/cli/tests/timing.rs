@@ -34,14 +34,7 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut port = |door: &str| -> u16 {
             let found = lines.find_map(|line| {
-                line.strip_prefix(door)?
-                    .trim_start()
-                    .split_whitespace()
-                    .next()?
-                    .rsplit(':')
-                    .next()?
-                    .parse()
-                    .ok()
+                line.strip_prefix(door)?.split_whitespace().next()?.rsplit(':').next()?.parse().ok()
             });
             found.unwrap()
         };
