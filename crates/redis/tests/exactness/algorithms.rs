@@ -216,15 +216,15 @@ fn every_other_algorithm_is_decided_as_core_decides_it() {
                         let charge = Charge::new(name, &rule.shared, demand.cost).keeping(demand.keep);
                         let is_peek = rng.u32(..5) == 0;
                         if is_peek {
-                            batch.peek(&[charge]).unwrap()
+                            batch.peek(&[charge]).unwrap();
                         } else {
-                            batch.enter(&[charge]).unwrap()
+                            batch.enter(&[charge]).unwrap();
                         }
-                        expected.push((
-                            rule.decide(&mut buckets[index], demand, now, is_peek),
-                            demand,
-                            index,
-                        ));
+                        let mut said = rule.decide(&mut buckets[index], demand, now, is_peek);
+                        if !is_peek && said.outcome != Outcome::Never {
+                            said.full = Some(rule.time_to_full(&buckets[index], now));
+                        }
+                        expected.push((said, demand, index));
                     }
                 }
                 connection.send(&batch.call().at_micros(now).evalsha());

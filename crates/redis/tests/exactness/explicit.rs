@@ -73,9 +73,9 @@ fn limits_that_come_with_the_call_are_decided_as_core_decides_them() {
                     }
                     let is_peek = rng.u32(..6) == 0;
                     if is_peek {
-                        batch.peek(&charges).unwrap()
+                        batch.peek(&charges).unwrap();
                     } else {
-                        batch.check(&charges).unwrap()
+                        batch.check(&charges).unwrap();
                     }
                     let is = |outcome| said.iter().any(|said| said.outcome == outcome);
                     let outcome = match (is(Outcome::Never), is(Outcome::Denied)) {

@@ -164,9 +164,9 @@ fn rules_that_change_are_decided_as_core_decides_them() {
                     }
                     let is_peek = rng.u32(..5) == 0;
                     if is_peek {
-                        batch.peek(&wanted).unwrap()
+                        batch.peek(&wanted).unwrap();
                     } else {
-                        batch.check(&wanted).unwrap()
+                        batch.check(&wanted).unwrap();
                     }
                     let is = |outcome| said.iter().any(|(_, _, said)| said.outcome == outcome);
                     let outcome = match (is(Outcome::Never), is(Outcome::Denied)) {
