@@ -145,7 +145,8 @@ async fn retries_reservations_and_gifts_work_across_instances() {
     let (decision, id) = reserve.unwrap();
     assert!(decision.is_admitted());
     let settled = other.limiter.settle_reservation(id.unwrap(), TrueCosts::Nothing).await.unwrap();
-    assert_eq!(settled.returned.whole(), 1);
+    // What was minted meanwhile would have run over.
+    assert!((990_000..=1_000_000).contains(&settled.returned.as_micros()), "{settled:?}");
     assert!(other.limiter.settle_reservation(id.unwrap(), TrueCosts::Nothing).await.is_err());
     assert_eq!(one.admitted(2, 9).await, 5);
 
@@ -191,9 +192,9 @@ async fn while_the_store_is_away_every_rule_does_what_it_says_and_afterwards_the
     server.launch();
     server.wait().await;
     let back = || async { instance.ask(&at("/closed"), Asking::Check).await.is_admitted() };
-    until("the store decides again", Duration::from_secs(1), back).await;
+    until("the store decides again", Duration::from_secs(5), back).await;
     let back = || async { instance.ask(&at("/local"), Asking::Peek).await.mode() == StoreMode::Exact };
-    until("the buckets are back in the store", Duration::from_secs(2), back).await;
+    until("the buckets are back in the store", Duration::from_secs(5), back).await;
     assert_eq!(instance.ledger.counts().local_buckets, 0);
 }
 
@@ -206,7 +207,7 @@ async fn an_instance_starts_without_the_store_and_agrees_on_its_limits_when_it_i
     assert!(decision.is_admitted() && decision.mode() == StoreMode::Fallback);
     let server = RedisServer::spawn(port, "");
     server.wait().await;
-    instance.is_exact(9, Duration::from_secs(2)).await;
+    instance.is_exact(9, Duration::from_secs(5)).await;
     let answer =
         instance.ledger.decide(Question { charges: Vec::new(), manner: Manner::Check, watched: None }).await;
     assert!(
