@@ -17,6 +17,8 @@ const THREADS: u64 = 2;
 const WATCHED: u64 = 64;
 /// One check of a watched client after so many of others.
 const PACE: u64 = 64;
+/// What a watched client asks for: so much that it meets its limit.
+const WATCHED_COST: Cost = Cost::micros(100_000);
 const TABLE_BYTES_MAX: u64 = 50_000_000;
 const RESIDENT_GROWTH_MAX: u64 = 2 * 1024 * 1024;
 
@@ -25,10 +27,10 @@ fn limiter(crowding: Crowding) -> Limiter {
     builder.build(slow(0)).unwrap()
 }
 
-/// Limits of three sizes, whose buckets take at least a hundred seconds to fill.
+/// Limits of three sizes, of which none gives a token before the test is over, even on a slow machine.
 fn slow(key: u64) -> Limit {
     let [rate, burst] = [[1, 10], [2, 30], [5, 100]][usize::try_from(key % 3).unwrap()];
-    Limit::new(Rate::new(rate, Span::from_secs(10)), Burst::tokens(burst)).unwrap()
+    Limit::new(Rate::new(rate, Span::from_secs(1_000)), Burst::tokens(burst)).unwrap()
 }
 
 fn growth_since(before: Option<u64>) -> u64 {
@@ -73,15 +75,13 @@ fn flood(crowding: Crowding) -> ExplicitStats {
                     let (explicit, mut lane) = (limiter.explicit(), recorder.lane());
                     let mut rng = Rng::with_seed(from + thread);
                     for key in (thread << 40) + from..(thread << 40) + from + count / THREADS {
-                        // All that there is: no bucket is full before the test is over.
-                        let limit = slow(key);
-                        let _ = explicit.check(key, &limit, Cost::micros(limit.burst().as_micros()));
+                        let _ = explicit.check(key, &slow(key), Cost::ONE);
                         if key % PACE == 0 {
                             let client = rng.u64(0..WATCHED).min(rng.u64(0..WATCHED));
                             let called = limiter.now() - CLOCK_ERROR_MAX;
-                            if explicit.check(u64::MAX - client, &slow(client), Cost::ONE).is_admitted() {
+                            if explicit.check(u64::MAX - client, &slow(client), WATCHED_COST).is_admitted() {
                                 let answered = limiter.now() + CLOCK_ERROR_MAX;
-                                lane.check(client, Cost::ONE, called, answered, true);
+                                lane.check(client, WATCHED_COST, called, answered, true);
                             }
                         }
                     }
