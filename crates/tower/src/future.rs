@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -11,13 +10,9 @@ use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_service::Service;
 
-use tollgate::Deciding;
-
-use crate::RequestHead;
 use crate::admitted::Admitted;
 use crate::body::ResponseBody;
 use crate::turn::Turn;
-use crate::turnstile::{Passage, Turnstile};
 
 pin_project! {
     /// The response of a [`crate::TollgateService`]. Dropped before it is ready, it gives back the places it holds; what it was
@@ -32,20 +27,11 @@ pin_project! {
 pin_project! {
     #[project = StateProjection]
     enum State<S, B, F, R> {
-        // Boxed: hardly any request waits, but for those to whom a network lies between anyway.
-        Asking { asking: Box<Asking<S, B>> },
+        // Boxed: hardly any request waits.
         Waiting { waiting: Box<Waiting<S, B>>, admitted: Option<Admitted> },
         Called { #[pin] future: F, admitted: Option<Admitted> },
         Denied { response: Option<Response<ResponseBody<R>>> },
     }
-}
-
-/// A request that the shared ledger has been asked about, and the service that was ready for it.
-struct Asking<S, B> {
-    deciding: Deciding,
-    turnstile: Arc<Turnstile>,
-    /// Until it is called, or waits for its turn.
-    asked: Option<(S, Request<B>)>,
 }
 
 /// A request whose turn has not come, and the service that was ready for it.
@@ -59,16 +45,6 @@ impl<S, B, F, R> ResponseFuture<S, B, F, R> {
     pub(crate) fn waiting(turn: Turn, service: S, request: Request<B>, admitted: Admitted) -> Self {
         let waiting = Box::new(Waiting { turn, service, request: Some(request) });
         ResponseFuture { state: State::Waiting { waiting, admitted: Some(admitted) } }
-    }
-
-    pub(crate) fn asking(
-        deciding: Deciding,
-        turnstile: Arc<Turnstile>,
-        service: S,
-        request: Request<B>,
-    ) -> Self {
-        let asking = Box::new(Asking { deciding, turnstile, asked: Some((service, request)) });
-        ResponseFuture { state: State::Asking { asking } }
     }
 
     pub(crate) fn called(future: F, admitted: Admitted) -> Self {
@@ -91,24 +67,6 @@ where
         let mut state = self.project().state;
         loop {
             match state.as_mut().project() {
-                StateProjection::Asking { asking } => {
-                    let decision = ready!(Pin::new(&mut asking.deciding).poll(cx));
-                    // Gone only if an earlier call has panicked.
-                    let Some((mut service, request)) = asking.asked.take() else { return Poll::Pending };
-                    let next = match asking.turnstile.pass_by(decision, RequestHead::of(&request)) {
-                        Passage::Free(admitted) => {
-                            State::Called { future: service.call(request), admitted: Some(admitted) }
-                        }
-                        Passage::InTurn(turn, admitted) => {
-                            let waiting = Box::new(Waiting { turn, service, request: Some(request) });
-                            State::Waiting { waiting, admitted: Some(admitted) }
-                        }
-                        Passage::Denied(response) => {
-                            State::Denied { response: Some(response.map(ResponseBody::of_denial)) }
-                        }
-                    };
-                    state.set(next);
-                }
                 StateProjection::Waiting { waiting, admitted } => {
                     ready!(Pin::new(&mut waiting.turn).poll(cx));
                     // Gone only if an earlier call has panicked.
@@ -133,7 +91,6 @@ where
 impl<S, B, F, R> std::fmt::Debug for ResponseFuture<S, B, F, R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = match &self.state {
-            State::Asking { .. } => "asking",
             State::Waiting { .. } => "waiting",
             State::Called { .. } => "called",
             State::Denied { .. } => "denied",

@@ -10,7 +10,7 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use crate::turnstile::{Known, Passage, Turnstile};
+use crate::turnstile::{Passage, Turnstile};
 use crate::{RequestHead, ResponseBody, ResponseFuture};
 
 /// A service behind a turnstile; made by [`crate::TollgateLayer`]. It has no state of its own.
@@ -23,15 +23,6 @@ pub struct TollgateService<S> {
 impl<S> TollgateService<S> {
     pub(crate) fn new(inner: S, turnstile: Arc<Turnstile>) -> Self {
         TollgateService { inner, turnstile }
-    }
-
-    /// The service that was polled to readiness, to go along with its request; its clone is polled for the next one.
-    fn take_ready(&mut self) -> S
-    where
-        S: Clone,
-    {
-        let clone = self.inner.clone();
-        mem::replace(&mut self.inner, clone)
     }
 
     /// The service behind the turnstile. What is asked of it directly is not limited.
@@ -57,18 +48,14 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match self.turnstile.pass(RequestHead::of(&request), &request.body().size_hint()) {
-            Known::Decided(Passage::Free(admitted)) => {
-                ResponseFuture::called(self.inner.call(request), admitted)
+            Passage::Free(admitted) => ResponseFuture::called(self.inner.call(request), admitted),
+            Passage::InTurn(turn, admitted) => {
+                // The one that was polled to readiness goes along; its clone is polled for the next request.
+                let clone = self.inner.clone();
+                let ready = mem::replace(&mut self.inner, clone);
+                ResponseFuture::waiting(turn, ready, request, admitted)
             }
-            Known::Decided(Passage::InTurn(turn, admitted)) => {
-                ResponseFuture::waiting(turn, self.take_ready(), request, admitted)
-            }
-            Known::Decided(Passage::Denied(response)) => {
-                ResponseFuture::denied(response.map(ResponseBody::of_denial))
-            }
-            Known::Asked(deciding) => {
-                ResponseFuture::asking(deciding, Arc::clone(&self.turnstile), self.take_ready(), request)
-            }
+            Passage::Denied(response) => ResponseFuture::denied(response.map(ResponseBody::of_denial)),
         }
     }
 }

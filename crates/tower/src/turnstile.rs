@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
 use tollgate::policy::{Claims, ClientAddressSettings, Facts, HeaderFields, client_address, trust_line};
-use tollgate::{Asking, Deciding, Decision, InForce, PolicyLimiter};
+use tollgate::{Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
@@ -27,14 +27,6 @@ pub(crate) enum Passage {
     InTurn(Turn, Admitted),
     /// It does not.
     Denied(Box<Response<Bytes>>),
-}
-
-/// What is known of a request when it comes.
-pub(crate) enum Known {
-    /// All.
-    Decided(Passage),
-    /// The shared ledger was asked.
-    Asked(Deciding),
 }
 
 /// The settings of a layer. Clones share limiter, counts and keys.
@@ -60,22 +52,8 @@ impl Turnstile {
 
     /// Decides a request, and charges it if it is admitted.
     #[inline(never)]
-    pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Known {
-        if self.limiter.ledger().is_some() {
-            let asked = self.with_facts(head, body, |policy, facts| policy.decide(facts, Asking::Check));
-            return Known::Asked(asked);
-        }
-        #[expect(
-            clippy::redundant_closure_for_method_calls,
-            reason = "the method itself is for one lifetime"
-        )]
-        let decision = self.with_facts(head, body, |policy, facts| policy.check(facts));
-        Known::Decided(self.pass_by(decision, head))
-    }
-
-    /// What a decision means for its request.
-    #[inline]
-    pub(crate) fn pass_by(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
+    pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
+        let decision = self.check(head, body);
         if !decision.is_admitted() {
             return Passage::Denied(self.deny(head, &decision));
         }
@@ -98,14 +76,7 @@ impl Turnstile {
         Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
     }
 
-    /// Shows the policy in force and the facts of a request to `decide`.
-    #[inline]
-    fn with_facts<D>(
-        &self,
-        head: RequestHead<'_>,
-        body: &SizeHint,
-        decide: impl FnOnce(InForce<'_>, &Facts<'_>) -> D,
-    ) -> D {
+    fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
         let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
@@ -125,7 +96,7 @@ impl Turnstile {
         if let Some(facts_with) = &self.facts_with {
             facts_with(head, &mut facts);
         }
-        decide(policy, &facts)
+        policy.check(&facts)
     }
 
     /// The client's address by what the policy trusts (K3).

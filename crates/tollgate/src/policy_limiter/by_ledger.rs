@@ -143,7 +143,7 @@ impl Decision {
         match answer {
             Answer::Decided { verdict, buckets, mode } => {
                 self.verdict = Some(verdict);
-                self.told = Some(Box::new(ToldByLedger { buckets, mode }));
+                self.open.get_or_insert_default().told = Some(ToldByLedger { buckets, mode });
                 if !is_peek {
                     self.note_denied();
                 }

@@ -30,10 +30,8 @@ pub struct Decision {
     pub(super) client: Option<u64>,
     /// What was asked of the buckets, of enforced rules only.
     pub(super) asked: Asked,
-    /// What the response matters to.
+    /// What hardly any decision has: apart, so that the others are small.
     pub(super) open: Option<Box<Open>>,
-    /// What a shared ledger said, if it was asked.
-    pub(super) told: Option<Box<ToldByLedger>>,
 }
 
 /// What a shared ledger said of the buckets.
@@ -43,9 +41,11 @@ pub(super) struct ToldByLedger {
     pub(super) mode: StoreMode,
 }
 
-/// Charges that are held until the response has come.
+/// Charges that are held until the response has come, and what a shared ledger said.
 #[derive(Default)]
 pub(super) struct Open {
+    /// What a shared ledger said, if it was asked.
+    pub(super) told: Option<ToldByLedger>,
     /// Those of enforced rules, if the response matters to any of them.
     pub(super) held: Option<Guard>,
     /// The same where they are in a shared ledger.
@@ -63,19 +63,18 @@ pub(super) struct Watched {
     pub(super) held: Guard,
 }
 
+impl Open {
+    /// Whether anything is held until the response has come.
+    fn holds_any(&self) -> bool {
+        self.held.is_some() || self.afar.is_some() || !self.watched.is_empty()
+    }
+}
+
 impl Decision {
     /// A decision in which nobody has had a say.
     #[inline]
     pub(super) fn undecided(ruleset: Loaded<Arc<Ruleset>>) -> Decision {
-        Decision {
-            ruleset,
-            verdict: None,
-            refused: None,
-            client: None,
-            asked: Asked::nothing(),
-            open: None,
-            told: None,
-        }
+        Decision { ruleset, verdict: None, refused: None, client: None, asked: Asked::nothing(), open: None }
     }
 
     /// Whether to go ahead.
@@ -101,7 +100,7 @@ impl Decision {
 
     /// Upon what the verdict rests.
     pub fn mode(&self) -> StoreMode {
-        self.told.as_ref().map_or(StoreMode::Exact, |told| told.mode)
+        self.told().map_or(StoreMode::Exact, |told| told.mode)
     }
 
     /// The enforced rules that were asked, in the policy's order.
@@ -140,7 +139,13 @@ impl Decision {
     /// dropped as soon as the client has been told.
     #[inline]
     pub fn awaits_response(&self) -> bool {
-        self.open.is_some()
+        self.open.as_ref().is_some_and(|open| open.holds_any())
+    }
+
+    /// What a shared ledger said, if it was asked.
+    #[inline]
+    pub(super) fn told(&self) -> Option<&ToldByLedger> {
+        self.open.as_ref()?.told.as_ref()
     }
 
     /// Which of the charges denied.

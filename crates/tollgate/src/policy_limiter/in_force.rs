@@ -83,10 +83,7 @@ impl Decision {
                 watch(hit.rule, charge);
             }
         });
-        *refused = refused_by(ruling);
-        if limiter.ledger().is_some() {
-            *refused = Some(Refused::NotAwaited);
-        }
+        *refused = if ruleset.is_in_ledger { Some(Refused::NotAwaited) } else { refused_by(ruling) };
     }
 
     /// Charges what was gathered, and holds it if the response matters.

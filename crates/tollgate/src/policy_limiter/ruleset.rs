@@ -22,6 +22,8 @@ pub(super) struct Ruleset {
     rules: Vec<Buckets>,
     /// Whether any kill switch expires, so that the wall clock matters.
     pub(super) needs_wall_clock: bool,
+    /// Whether its buckets are in a shared ledger.
+    pub(super) is_in_ledger: bool,
     /// Whether any rule believes claims that somebody upstream has verified.
     pub(super) trusts_upstream_claims: bool,
 }
@@ -84,11 +86,13 @@ impl Ruleset {
         let rules = rules.collect::<Result<_, _>>()?;
         let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
         let trusts_upstream_claims = policy.rules.iter().any(|rule| rule.trusts_upstream_claims);
-        Ok(Ruleset { book: RuleBook::new(policy), rules, needs_wall_clock, trusts_upstream_claims })
+        let book = RuleBook::new(policy);
+        Ok(Ruleset { book, rules, needs_wall_clock, is_in_ledger: false, trusts_upstream_claims })
     }
 
     /// Makes the rules known to a shared ledger.
     fn declare_to(&mut self, ledger: &dyn Ledger) -> Result<(), PolicyError> {
+        self.is_in_ledger = true;
         let policy = self.book.policy();
         let settings = policy.store.clone().unwrap_or_default();
         let (mut rules, mut places) = (Vec::new(), Vec::new());
