@@ -152,14 +152,12 @@ impl Inner {
 
     async fn bring_some_back(self: &Arc<Self>) {
         let now = self.clock.now();
+        // Nothing leaves a node's hands before the store may be asked.
+        let Some(pass) = self.gate.allow(now) else { return };
         let due = self.due(now);
         if due.is_empty() {
             return;
         }
-        let Some(pass) = self.gate.allow(now) else {
-            self.gone(&due);
-            return;
-        };
         let mut sent = Vec::with_capacity(due.len());
         for Due { key, rule, limit, back } in &due {
             let pending = shared_limit(rule.as_deref(), limit).and_then(|shared| {
@@ -217,16 +215,6 @@ impl Inner {
         }
         self.locals.count.store(buckets.len(), Ordering::Relaxed);
         due
-    }
-
-    /// The store cannot be asked: everybody goes on by its share.
-    fn gone(&self, due: &[Due]) {
-        let mut buckets = self.locals.lock();
-        for Due { key, .. } in due {
-            if let Some(local) = buckets.get_mut(key) {
-                local.bucket.store_is_gone();
-            }
-        }
     }
 }
 

@@ -13,6 +13,8 @@ macro_rules! needs_redis {
 mod certificates;
 mod cluster;
 mod fault_proxy;
+#[path = "../support/mortal.rs"]
+mod mortal;
 mod sentinel_fleet;
 mod server;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use redis::{FromRedisValue, RedisResult};
 
+use super::mortal::mortal;
 use super::until;
 
 /// Lines of a server's log that a failed test shows.
@@ -134,17 +135,6 @@ impl RedisServer {
 fn program() -> PathBuf {
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin/redis");
     if tools.exists() { tools } else { PathBuf::from("redis-server") }
-}
-
-/// A command whose program is killed when the thread that starts it ends.
-fn mortal(program: &Path) -> Command {
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    if !has_setpriv {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(program);
-    command
 }
 
 impl Drop for RedisServer {

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Connection;
+use super::mortal::mortal;
 
 /// Which server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,17 +95,6 @@ impl Server {
         }
         panic!("the server does not listen");
     }
-}
-
-/// A command whose program is killed when the thread that starts it ends.
-fn mortal(program: &std::path::Path) -> Command {
-    let has_setpriv = Command::new("setpriv").arg("--version").output().is_ok();
-    if !has_setpriv {
-        return Command::new(program);
-    }
-    let mut command = Command::new("setpriv");
-    command.args(["--pdeathsig", "KILL"]).arg(program);
-    command
 }
 
 impl Drop for Server {
