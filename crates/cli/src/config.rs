@@ -66,5 +66,5 @@ fn table(values: &[Value]) -> String {
 }
 
 fn shown(value: &Value) -> &str {
-    if value.text.is_some() { value.shown() } else { "-" }
+    if value.text.is_some() { value.shown() } else { "-".into() }
 }

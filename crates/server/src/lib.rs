@@ -31,6 +31,7 @@ mod engine;
 mod metrics;
 mod policy_source;
 mod reload;
+mod shared_store;
 mod snapshots;
 mod tokens;
 
