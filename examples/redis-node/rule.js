@@ -9,12 +9,12 @@ const PARTS_MAX = 14;
 /** The words of the limit that a rule's record says. */
 export function limitOf(record, policy, rule) {
   if (!record) throw new Error(`rule \`${rule}\` of policy \`${policy}\` is not declared; start a node that has it, and see to both names`);
-  const [version, ...lengths] = record.slice(0, record.indexOf('\n')).split(' ').map(Number);
-  if (version !== VERSION) {
+  const [version, ...lengths] = record.slice(0, record.indexOf('\n')).split(' ');
+  if (version !== `${VERSION}`) {
     throw new Error(`rule \`${rule}\` was declared by version ${version}, and this program speaks ${VERSION}; use one release everywhere`);
   }
   const rest = Buffer.from(record).subarray(record.indexOf('\n') + 1);
-  const end = lengths.reduce((sum, length) => sum + length);
+  const end = lengths.reduce((sum, length) => sum + Number(length), 0);
   const names = rest.toString('utf8', 0, end);
   if (names !== policy + rule) throw new Error(`rule \`${rule}\` has the same digest as another (${names}); give it another name`);
   const lines = rest.toString('utf8', end + 1).trimEnd().split('\n');

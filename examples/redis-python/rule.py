@@ -11,10 +11,11 @@ def limit_of(record, policy, rule):
     if not record:
         raise LookupError(f"rule `{rule}` of policy `{policy}` is not declared; start a node that has it, and see to both names")
     head, _, rest = (record if isinstance(record, bytes) else record.encode()).partition(b"\n")
-    version, *lengths = map(int, head.split())
-    if version != VERSION:
-        raise LookupError(f"rule `{rule}` was declared by version {version}, and this program speaks {VERSION}; use one release everywhere")
-    names, lines = rest[:sum(lengths)].decode(), rest[sum(lengths) + 1:].decode().splitlines()
+    version, *lengths = head.split(b" ")
+    if version != b"%d" % VERSION:
+        raise LookupError(f"rule `{rule}` was declared by version {version.decode(errors='replace')}, and this program speaks {VERSION}; use one release everywhere")
+    end = sum(map(int, lengths))
+    names, lines = rest[:end].decode(), rest[end + 1:].decode().splitlines()
     if names != policy + rule:
         raise LookupError(f"rule `{rule}` has the same digest as another ({names}); give it another name")
     rows = [[int(word) for word in line.split()[1:]] for line in lines]
