@@ -18,6 +18,7 @@ mod locals;
 mod ready;
 mod reservations;
 mod rules;
+mod surveying;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,9 +41,10 @@ use self::gate::Gate;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
+use self::surveying::Surveyed;
 use crate::{
     AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, StoreUrl, TlsError, Told,
+    LinkOptions, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -73,6 +75,7 @@ struct Inner {
     denials: Denials,
     locals: Locals,
     counters: Counters,
+    surveyed: Surveyed,
 }
 
 impl RedisLedger {
@@ -91,14 +94,22 @@ impl RedisLedger {
             denials: Denials::default(),
             locals: Locals::default(),
             counters: Counters::default(),
+            surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
+        surveying::run(&inner);
         Ok(RedisLedger(inner))
     }
 
     /// What it has been through.
     pub fn counts(&self) -> LedgerCounts {
         self.0.counters.read(&self.0)
+    }
+
+    /// What was found when the store was last looked at, after the link had connected; `None` before. A store that is unfit
+    /// ([`Survey::refusal`]) is not asked.
+    pub fn survey(&self) -> Option<Arc<Survey>> {
+        self.0.surveyed.last()
     }
 
     /// The link to the store.
@@ -169,7 +180,7 @@ impl Inner {
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.locals.hold_any(&ready) {
+        if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
         let Some(pass) = self.gate.allow(sent) else {

@@ -12,7 +12,7 @@ use tollgate_redis::{
     RuleIdentity,
 };
 
-use crate::fleet::RedisServer;
+use crate::fleet::{ClusterFleet, RedisServer};
 use crate::languages;
 use crate::node::Node;
 use crate::program::Program;
@@ -85,13 +85,11 @@ async fn a_rules_record_means_the_same_limit_to_every_language_whatever_it_has_b
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn explicit_buckets_have_one_name_and_one_limit_in_every_language() {
     needs_redis!();
-    let server = RedisServer::start("").await;
+    let (server, cluster) = (RedisServer::start("").await, ClusterFleet::start().await);
     let (x64, x65, x512) = ("x".repeat(64), "x".repeat(65), "x".repeat(512));
     for language in languages() {
         let mut plain = Program::start(language, &server.url());
-        let variables = [("REDIS_URL", server.url()), ("TAG", "acme".to_owned())];
-        let variables = variables.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let mut tagged = Program::start_with(language, &variables, str::to_owned);
+        let mut tagged = Program::start_tagged(language, &cluster.nodes[0].url(), "acme");
         let keys = KeySpace::default();
         for key in ["user:42", "naïve ☂", "a b\n", "with{brace", "}", &x64, &x65, &x512] {
             let charge = json!({"key": key, "tokens": 20, "seconds": 30, "burst": 7});

@@ -1,11 +1,12 @@
 // examples/redis-node as a test drives it: an order as JSON on each line of stdin, and an answer on stdout for each.
 import readline from 'node:readline';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { Tollgate } from './tollgate.js';
 
 const LANES = 8; // Checks under way at a time.
-const redis = new Redis(process.env.REDIS_URL, { maxRetriesPerRequest: 1 });
-const tollgate = new Tollgate(redis, { tag: process.env.TAG });
+const { REDIS_URL, TAG } = process.env; // With a tag it is a cluster's.
+const redis = TAG ? new Cluster([REDIS_URL]) : new Redis(REDIS_URL, { maxRetriesPerRequest: 1 });
+const tollgate = new Tollgate(redis, { tag: TAG });
 
 function bucket({ rule, key, tokens, seconds, burst }) {
   return rule ? tollgate.bucketOfRule(...rule) : tollgate.bucket(key, { tokens, seconds, burst });

@@ -10,8 +10,10 @@ import redis
 from tollgate import Tollgate
 
 LANES = 4  # Checks under way at a time.
-client = redis.Redis.from_url(os.environ["REDIS_URL"])
-tollgate = Tollgate(client, tag=os.environ.get("TAG"))
+url, tag = os.environ["REDIS_URL"], os.environ.get("TAG")
+# With a tag it is a cluster's.
+client = redis.RedisCluster.from_url(url) if tag else redis.Redis.from_url(url)
+tollgate = Tollgate(client, tag=tag)
 
 
 def bucket(charge):

@@ -35,6 +35,11 @@ impl Program {
         Program::start_with(language, &[("REDIS_URL", url)], str::to_owned)
     }
 
+    /// In a cluster, with all its keys in one slot.
+    pub(crate) fn start_tagged(language: Language, url: &str, tag: &str) -> Program {
+        Program::start_with(language, &[("REDIS_URL", url), ("TAG", tag)], str::to_owned)
+    }
+
     /// With scripts that were tampered with.
     pub(crate) fn start_with(
         language: Language,

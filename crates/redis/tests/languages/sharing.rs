@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tollgate::ledger::Manner;
 use tollgate::{Burst, Limit, Rate, StoreMode};
 
-use crate::fleet::RedisServer;
+use crate::fleet::{ClusterFleet, RedisServer};
 use crate::languages;
 use crate::node::Node;
 use crate::program::{Program, Tally};
@@ -183,5 +183,21 @@ async fn a_cost_above_the_burst_is_never_and_a_flushed_script_is_sent_again() {
         charge["cost"] = json!(4.5);
         let admitted = program.check(&[charge]);
         assert_eq!((admitted.admitted, admitted.wait, &admitted.remaining[..]), (1, 0, &[500_000][..]));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_cluster_buckets_with_one_tag_are_charged_all_or_none() {
+    needs_redis!();
+    let fleet = ClusterFleet::start().await;
+    let start = |language| Program::start_tagged(language, &fleet.nodes[0].url(), "acme");
+    let mut programs: Vec<Program> = languages().into_iter().map(start).collect();
+    let charges = [explicit("one", 150), explicit("other", 200)];
+    programs.iter_mut().for_each(|program| program.begin(&charges, 100));
+    let admitted: u64 = programs.iter_mut().map(|program| program.tally().admitted).sum();
+    assert_eq!(admitted, 150.min(100 * programs.len() as u64));
+    for program in &mut programs {
+        let seen = program.check(&[explicit("other", 200)]);
+        assert_eq!(seen.admitted, 1);
     }
 }
