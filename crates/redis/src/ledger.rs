@@ -44,7 +44,7 @@ use self::rules::Rules;
 use self::surveying::Surveyed;
 use crate::{
     AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, StoreUrl, Survey, TlsError, Told,
+    LinkOptions, ServerError, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -196,6 +196,13 @@ impl Inner {
             Err(AskError::Batch(BatchError::Check(error))) => {
                 self.gate.succeeded(pass, self.clock.now(), &self.declaring);
                 answer::at_fault(error)
+            }
+            // So is what a key holds that is not ours.
+            Err(error @ AskError::Link(LinkError::Server(ServerError::WrongType(_)))) => {
+                self.counters.note_failure(&error);
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+                self.surveyed.tell_of_fault(&error, sent);
+                self.fall_back(&ready, &manner)
             }
             Err(error) => {
                 self.counters.note_failure(&error);

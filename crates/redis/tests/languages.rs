@@ -25,22 +25,9 @@ mod program;
 #[path = "languages/sharing.rs"]
 mod sharing;
 
-use std::io::Write;
-
 use language::Language;
 
 /// The languages that were not left out by name; whoever is left out is told of.
 fn languages() -> Vec<Language> {
-    let skipped = std::env::var("TOLLGATE_SKIP").unwrap_or_default();
-    let is_here = |language: &Language| {
-        let is_skipped = skipped.split(',').any(|name| name.trim() == language.component());
-        if is_skipped {
-            // Not by `eprintln!`, which is shown of failing tests alone.
-            let name = language.component();
-            let line = format!("a test with {name} does nothing: named in TOLLGATE_SKIP\n");
-            let _ = std::io::stderr().write_all(line.as_bytes());
-        }
-        !is_skipped
-    };
-    Language::ALL.into_iter().filter(is_here).collect()
+    Language::ALL.into_iter().filter(|language| !fleet::is_skipped(language.component())).collect()
 }

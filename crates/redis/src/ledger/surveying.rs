@@ -1,16 +1,19 @@
-//! Looks at the store whenever the link has connected, and tells the log what an operator should change: one line for each change.
+//! Says whether the store is there, looks at it whenever it is there again, and says what an operator should change: one line of the log
+//! for each change.
 //!
 //! A store that is unfit is not asked: rules do what `on_store_failure` says until another look finds it fit. It does not know what
 //! makes a store unfit; [`Survey`] does.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 
+use tollgate_core::{Moment, Span};
+
 use super::Inner;
-use crate::{Finding, LinkStatus, Severity, Survey};
+use crate::{AskError, Finding, LinkStatus, Severity, Survey};
 
 /// How long one look may take: nobody waits for it.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -18,12 +21,16 @@ const WITHIN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(1);
 /// Looks that may fail after one connection; after the next there are as many.
 const LOOKS_MAX: u32 = 5;
+/// How often it is said that keys hold what is not ours: every check of such a bucket finds out again.
+const FAULTS_TOLD_EVERY: Span = Span::from_secs(60);
 
 /// What was found at the last look.
 #[derive(Debug, Default)]
 pub(super) struct Surveyed {
     is_unfit: AtomicBool,
     last: ArcSwapOption<Survey>,
+    /// Until when, in nanoseconds of the node's clock, nothing is said of keys that hold what is not ours.
+    quiet_until: AtomicU64,
 }
 
 impl Surveyed {
@@ -36,6 +43,19 @@ impl Surveyed {
         self.last.load_full()
     }
 
+    /// Says that a key holds what is not ours, now and then.
+    pub(super) fn tell_of_fault(&self, error: &AskError, now: Moment) {
+        let quiet_until = self.quiet_until.load(Ordering::Relaxed);
+        if now.as_nanos() < quiet_until {
+            return;
+        }
+        let next = (now + FAULTS_TOLD_EVERY).as_nanos();
+        if self.quiet_until.compare_exchange(quiet_until, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
+            tracing::warn!(%error, "the shared store cannot decide a check; its rules do what `on_store_failure` says");
+        }
+    }
+
     /// Remembers what was found, and tells what is new.
     fn note(&self, survey: Survey) {
         let before = self.last();
@@ -43,18 +63,14 @@ impl Surveyed {
             |finding: &&Finding| !before.as_ref().is_some_and(|last| last.findings.contains(finding));
         for finding in survey.findings.iter().filter(is_new) {
             match finding.severity() {
-                Severity::Unfit => tracing::error!(
-                    %finding,
-                    "the shared store is unfit and is not asked; rules do what `on_store_failure` says"
-                ),
-                Severity::Warning => tracing::warn!(%finding, "the shared store should be set up otherwise"),
-                Severity::Note => tracing::info!(%finding, "the shared store was not looked at in full"),
+                Severity::Unfit => {
+                    tracing::error!("{finding}; until then rules do what `on_store_failure` says");
+                }
+                Severity::Warning => tracing::warn!("{finding}"),
+                Severity::Note => tracing::info!("{finding}"),
             }
         }
-        let is_unfit = survey.refusal().is_some();
-        if self.is_unfit.swap(is_unfit, Ordering::Relaxed) && !is_unfit {
-            tracing::info!("the shared store is fit, and is asked again");
-        }
+        self.is_unfit.store(survey.refusal().is_some(), Ordering::Relaxed);
         self.last.store(Some(Arc::new(survey)));
     }
 }
@@ -65,11 +81,10 @@ pub(super) fn run(inner: &Arc<Inner>) {
     tokio::spawn(async move {
         while let Some(status) = watch.next().await {
             match status {
-                LinkStatus::Connected(_) => {
-                    tracing::info!("connected to the shared store");
-                    look(&ledger).await;
+                LinkStatus::Connected(_) => look(&ledger).await,
+                LinkStatus::Down(cause) => {
+                    tracing::warn!(%cause, "the shared store cannot be reached; it is tried again");
                 }
-                LinkStatus::Down(cause) => tracing::warn!(%cause, "the shared store is not connected"),
                 LinkStatus::Connecting => {}
             }
         }
@@ -80,8 +95,12 @@ async fn look(ledger: &Weak<Inner>) {
     for _ in 0..LOOKS_MAX {
         let Some(inner) = ledger.upgrade() else { return };
         match inner.coalescer.link().survey(WITHIN).await {
-            Ok(survey) => return inner.surveyed.note(survey),
-            Err(error) => tracing::debug!(%error, "the shared store was not looked at"),
+            Ok(survey) => {
+                let servers: Vec<String> = survey.servers.iter().map(ToString::to_string).collect();
+                tracing::info!(servers = servers.join(", "), "the shared store is connected");
+                return inner.surveyed.note(survey);
+            }
+            Err(error) => tracing::warn!(%error, "the shared store cannot be looked at"),
         }
         drop(inner);
         tokio::time::sleep(PAUSE).await;

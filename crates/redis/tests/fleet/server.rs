@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use redis::aio::MultiplexedConnection;
 use redis::{FromRedisValue, RedisResult};
 
 use super::mortal::mortal;
@@ -21,6 +22,8 @@ pub(crate) struct RedisServer {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     settings: Vec<String>,
+    /// Which server, as it is called in `target/tools/bin`.
+    component: &'static str,
     /// How we get in to look after it: `user:password@`, or nothing.
     login: &'static str,
 }
@@ -46,6 +49,15 @@ impl RedisServer {
         server
     }
 
+    /// The same of another release.
+    pub(crate) async fn start_component(component: &'static str) -> RedisServer {
+        let mut server = RedisServer::prepare(free_port(), "");
+        server.component = component;
+        server.launch();
+        server.wait().await;
+        server
+    }
+
     /// One that listens some time soon.
     pub(crate) fn spawn(port: u16, settings: &str) -> RedisServer {
         let mut server = RedisServer::prepare(port, settings);
@@ -60,12 +72,12 @@ impl RedisServer {
         let folder = std::env::temp_dir().join(format!("tollgate-fleet-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let settings = settings.split_whitespace().map(str::to_owned).collect();
-        RedisServer { child: None, folder, port, settings, login: "" }
+        RedisServer { child: None, folder, port, settings, component: "redis", login: "" }
     }
 
     pub(crate) fn launch(&mut self) {
         let log = File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
-        let mut command = mortal(&program());
+        let mut command = mortal(&program(self.component));
         if self.settings.iter().any(|word| word == "--sentinel") {
             // Sentinels keep what they learn in their file, and read the rest from it.
             command.arg(self.folder.join("sentinel.conf")).arg("--sentinel");
@@ -91,10 +103,19 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// A connection that looks after it.
+    pub(crate) async fn connect(&self) -> MultiplexedConnection {
+        self.try_connect().await.unwrap()
+    }
+
+    async fn try_connect(&self) -> RedisResult<MultiplexedConnection> {
+        let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
+        client.get_multiplexed_async_connection().await
+    }
+
     /// A command with its words between blanks, on a connection of its own.
     pub(crate) async fn ask<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
-        let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
-        let mut connection = client.get_multiplexed_async_connection().await?;
+        let mut connection = self.try_connect().await?;
         let mut words = line.split(' ');
         let mut command = redis::cmd(words.next().unwrap());
         for word in words {
@@ -132,9 +153,9 @@ impl RedisServer {
 }
 
 /// The server of `cargo xtask test setup`, or the machine's.
-fn program() -> PathBuf {
-    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin/redis");
-    if tools.exists() { tools } else { PathBuf::from("redis-server") }
+fn program(component: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin").join(component);
+    if tools.exists() || component != "redis" { tools } else { PathBuf::from("redis-server") }
 }
 
 impl Drop for RedisServer {

@@ -43,8 +43,9 @@ fn sent(rule: &RuleIdentity, history: &LimitHistory) -> Vec<String> {
     batch.check(&[Charge::new(key, &history.limit().unwrap(), Cost::ONE)]).unwrap();
     let arguments = batch.call().arguments;
     let words = arguments.iter().map(|word| String::from_utf8(word.clone()).unwrap());
-    // Between the four words of the call and the six of the item.
-    words.skip(4).take(arguments.len() - 10).collect()
+    let words: Vec<String> = words.skip(4).collect();
+    let length = if words[0] == "j" { 2 } else { 8 };
+    words[..length].to_vec()
 }
 
 /// JSON is the same however it is spelt.
