@@ -4,6 +4,8 @@ import { VERSION, divisor } from './words.js';
 
 // What a part of a key is, by its number.
 const KINDS = { ip: 2, header: 3, query: 4, cookie: 5, claim: 6, route: 9, method: 11, host: 13, user: 14, plan: 16, constant: 18 };
+const OTHER_METHOD = 12;
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'];
 const PARTS_MAX = 14;
 
 /** The words of the limit that a rule's record says. */
@@ -37,12 +39,15 @@ export function limitOf(record, policy, rule) {
   return ['j', JSON.stringify({ k: 't', ...limit, head: Number(rows[0][8]), slow, past, gone: gone.length > 0 ? gone : undefined, low })];
 }
 
-/** The key of a rule's bucket: each part after its kind and its length. */
+/** The key of a rule's bucket: each part after its kind and its length. Without one of them it is the one key of all who are anonymous. */
 export function keyOf(parts) {
   if (parts.length > PARTS_MAX) throw new RangeError(`a key has ${parts.length} parts; use at most ${PARTS_MAX}`);
+  if (parts.some(([, value]) => !value)) return Buffer.of(0);
   const written = parts.map(([source, value]) => {
     if (!(source in KINDS)) throw new RangeError(`a part of a key is of kind \`${source}\`; use one of ${Object.keys(KINDS).join(', ')}`);
     let [kind, bytes] = [KINDS[source], source === 'ip' ? network(value) : Buffer.from(value)];
+    // Clients can make up methods, and must not get a bucket for each.
+    if (source === 'method' && !METHODS.includes(value)) [kind, bytes] = [OTHER_METHOD, Buffer.alloc(0)];
     // Every part has its share of 512 bytes; one that needs more stands there as its hash.
     if ((bytes.length + 3) * parts.length > 511) [kind, bytes] = [kind + 128, createHash('sha256').update(bytes).digest()];
     return Buffer.concat([Buffer.of(kind, bytes.length >> 8, bytes.length & 255), bytes]);

@@ -4,6 +4,8 @@ import base64, hashlib, ipaddress, json, math
 VERSION = 1  # Of the script's arguments, replies and names of keys.
 # What a part of a key is, by its number.
 KINDS = {"ip": 2, "header": 3, "query": 4, "cookie": 5, "claim": 6, "route": 9, "method": 11, "host": 13, "user": 14, "plan": 16, "constant": 18}
+OTHER_METHOD = 12
+METHODS = {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 PARTS_MAX = 14
 
 def limit_of(record, policy, rule):
@@ -38,14 +40,18 @@ def limit_of(record, policy, rule):
     return ("j", json.dumps(full))
 
 def key_of(parts):
-    """The key of a rule's bucket: each part after its kind and its length."""
+    """The key of a rule's bucket: each part after its kind and its length. Without one of them it is the one key of all who are anonymous."""
     if len(parts) > PARTS_MAX:
         raise ValueError(f"a key has {len(parts)} parts; use at most {PARTS_MAX}")
+    if not all(value for _, value in parts):
+        return b"\0"
     key = b"\1"
     for source, value in parts:
         if source not in KINDS:
             raise ValueError(f"a part of a key is of kind `{source}`; use one of {', '.join(KINDS)}")
         kind, written = KINDS[source], network(value) if source == "ip" else value.encode()
+        if source == "method" and value not in METHODS:  # Clients can make up methods, and must not get a bucket for each.
+            kind, written = OTHER_METHOD, b""
         # Every part has its share of 512 bytes; one that needs more stands there as its hash.
         if (len(written) + 3) * len(parts) > 511:
             kind, written = kind + 128, hashlib.sha256(written).digest()

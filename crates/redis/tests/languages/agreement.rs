@@ -122,16 +122,16 @@ async fn the_buckets_of_a_policys_rules_have_one_name_in_every_language() {
         languages().into_iter().map(|language| Program::start(language, &server.url())).collect();
     let long = "u".repeat(600);
     // 123 is the code of a brace.
-    for (address, user) in [
-        ("192.0.2.7", "42"),
-        ("123.4.5.6", "with{brace"),
-        ("2001:db8:7:8:9::1", "Zoë"),
-        ("::ffff:192.0.2.8", &long),
-        ("fe80::", "u"),
+    for (address, user, method, header) in [
+        ("192.0.2.7", "42", "GET", "k 1"),
+        ("123.4.5.6", "with{brace", "POST", "k"),
+        ("2001:db8:7:8:9::1", "Zoë", "GET", "k"),
+        ("::ffff:192.0.2.8", &long, "PATCH", "k"),
+        ("fe80::", "u", "MADE-UP", ""),
     ] {
         server.tell("FLUSHALL").await;
         let address: IpAddr = address.parse().unwrap();
-        let headers = [("x-key", "k 1"), ("cookie", "a=b; c=d")];
+        let headers = [("x-key", header), ("cookie", "a=b; c=d")];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let facts = Facts {
             address: Some(address),
@@ -139,7 +139,7 @@ async fn the_buckets_of_a_policys_rules_have_one_name_in_every_language() {
             plan: Some("pro"),
             host: "shop.example",
             headers: &headers,
-            ..Facts::new("GET", "/a?q=é")
+            ..Facts::new(method, "/a?q=é")
         };
         assert!(node.ask_of(&facts, Asking::Check).await.is_admitted());
         let mut there: Vec<Vec<u8>> = server.ask("KEYS tg:*").await.unwrap();
@@ -153,14 +153,14 @@ async fn the_buckets_of_a_policys_rules_have_one_name_in_every_language() {
                 json!(["keys", "all"]),
                 json!(["keys", "ip", ["ip", address]]),
                 json!(["keys", "user", ["user", user]]),
-                json!(["keys", "header", ["header", "k 1"]]),
+                json!(["keys", "header", ["header", header]]),
                 json!(["keys", "query", ["query", "é"]]),
                 json!(["keys", "cookie", ["cookie", "d"]]),
                 json!([
                     "keys",
                     "several",
                     ["user", user],
-                    ["method", "GET"],
+                    ["method", method],
                     ["host", "shop.example"],
                     ["plan", "pro"],
                     ["constant", "x"]
