@@ -173,8 +173,9 @@ async fn a_stranger_at_one_key_is_told_of_and_says_nothing_about_the_others() {
     // Part by part: an IPv4 address of a policy's rule, as docs/redis-script.md says.
     let rule = RuleIdentity::new("default", "client");
     let name = |client: u8| KeySpace::default().bucket(&rule, [1, 2, 0, 5, 192, 0, 2, client, 32]).unwrap();
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
     for (client, (word, value)) in [(1, ("LPUSH", "stranger")), (2, ("SET", "stranger"))] {
-        let mut connection = server.connect().await;
         let told =
             redis::cmd(word).arg(name(client).as_bytes()).arg(value).query_async(&mut connection).await;
         let _: redis::Value = told.unwrap();
@@ -187,7 +188,6 @@ async fn a_stranger_at_one_key_is_told_of_and_says_nothing_about_the_others() {
         node.keeps_the_limit(client, StoreMode::Exact).await;
     }
     assert_eq!(node.said.text().matches("WARN").count(), 1, "it is said once: {}", node.said.text());
-    let mut connection = server.connect().await;
     let kept: String = redis::cmd("GET").arg(name(2).as_bytes()).query_async(&mut connection).await.unwrap();
     assert_eq!(kept, "stranger", "it is left alone");
 }

@@ -16,8 +16,6 @@ mod as_shown;
 mod complaints;
 #[path = "languages/language.rs"]
 mod language;
-#[path = "support/mortal.rs"]
-mod mortal;
 #[path = "languages/node.rs"]
 mod node;
 #[path = "languages/program.rs"]

@@ -17,7 +17,7 @@ mod certificates;
 mod cluster;
 mod fault_proxy;
 #[path = "../support/mortal.rs"]
-mod mortal;
+pub(crate) mod mortal;
 mod sentinel_fleet;
 mod server;
 

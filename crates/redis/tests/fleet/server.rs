@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use redis::aio::MultiplexedConnection;
 use redis::{FromRedisValue, RedisResult};
 
 use super::mortal::mortal;
@@ -103,19 +102,10 @@ impl RedisServer {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A connection that looks after it.
-    pub(crate) async fn connect(&self) -> MultiplexedConnection {
-        self.try_connect().await.unwrap()
-    }
-
-    async fn try_connect(&self) -> RedisResult<MultiplexedConnection> {
-        let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
-        client.get_multiplexed_async_connection().await
-    }
-
     /// A command with its words between blanks, on a connection of its own.
     pub(crate) async fn ask<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
-        let mut connection = self.try_connect().await?;
+        let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
+        let mut connection = client.get_multiplexed_async_connection().await?;
         let mut words = line.split(' ');
         let mut command = redis::cmd(words.next().unwrap());
         for word in words {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tollgate_redis::Script;
 
-use crate::mortal::mortal;
+use crate::fleet::mortal::mortal;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 

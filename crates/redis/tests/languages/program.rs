@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::language::{Copied, Language};
 
 /// Longest that an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A running program.
 pub(crate) struct Program {
