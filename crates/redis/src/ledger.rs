@@ -15,6 +15,7 @@ mod denials;
 mod fallback;
 mod gate;
 mod locals;
+mod log_lines;
 mod ready;
 mod reservations;
 mod rules;
@@ -97,6 +98,7 @@ impl RedisLedger {
             surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
+        log_lines::run(&inner);
         surveying::run(&inner);
         Ok(RedisLedger(inner))
     }

@@ -110,7 +110,7 @@ async fn a_sound_store_is_named_and_nothing_is_said_against_it() {
     needs_redis!();
     let server = RedisServer::start("").await;
     let node = Node::start(&server.url());
-    node.says(" INFO", &["the shared store is connected", &format!("at 127.0.0.1:{}", server.port)]).await;
+    node.says(" INFO", &["the shared store was looked at", &format!("at 127.0.0.1:{}", server.port)]).await;
     node.decides(StoreMode::Exact).await;
     node.keeps_the_limit(1, StoreMode::Exact).await;
     let said = node.said.text();

@@ -1,5 +1,5 @@
-//! Says whether the store is there, looks at it whenever it is there again, and says what an operator should change: one line of the log
-//! for each change.
+//! Looks at the store whenever it is there again, and says what it is and what an operator should change: one line of the log for each
+//! change. Whether it is there, [`super::log_lines`] says.
 //!
 //! A store that is unfit is not asked: rules do what `on_store_failure` says until another look finds it fit. It does not know what
 //! makes a store unfit; [`Survey`] does.
@@ -80,12 +80,8 @@ pub(super) fn run(inner: &Arc<Inner>) {
     let (ledger, mut watch) = (Arc::downgrade(inner), inner.coalescer.link().watch());
     tokio::spawn(async move {
         while let Some(status) = watch.next().await {
-            match status {
-                LinkStatus::Connected(_) => look(&ledger).await,
-                LinkStatus::Down(cause) => {
-                    tracing::warn!(%cause, "the shared store cannot be reached; it is tried again");
-                }
-                LinkStatus::Connecting => {}
+            if matches!(status, LinkStatus::Connected(_)) {
+                look(&ledger).await;
             }
         }
     });
@@ -97,7 +93,7 @@ async fn look(ledger: &Weak<Inner>) {
         match inner.coalescer.link().survey(WITHIN).await {
             Ok(survey) => {
                 let servers: Vec<String> = survey.servers.iter().map(ToString::to_string).collect();
-                tracing::info!(servers = servers.join(", "), "the shared store is connected");
+                tracing::info!(servers = servers.join(", "), "the shared store was looked at");
                 return inner.surveyed.note(survey);
             }
             Err(error) => tracing::warn!(%error, "the shared store cannot be looked at"),
