@@ -57,6 +57,8 @@ pub struct LedgerOptions {
     pub coalescer: CoalescerOptions,
     /// What the names of keys begin with.
     pub keys: KeySpace,
+    /// The store is asked about everybody, every time, also about those whom it has just denied. To measure what remembering them saves.
+    pub forgets_denials: bool,
     /// Another clock, for tests.
     pub clock: Option<Clock>,
 }
@@ -74,6 +76,7 @@ struct Inner {
     declaring: Declaring,
     gate: Gate,
     denials: Denials,
+    forgets_denials: bool,
     locals: Locals,
     counters: Counters,
     surveyed: Surveyed,
@@ -93,6 +96,7 @@ impl RedisLedger {
             declaring: Declaring::default(),
             gate: Gate::default(),
             denials: Denials::default(),
+            forgets_denials: options.forgets_denials,
             locals: Locals::default(),
             counters: Counters::default(),
             surveyed: Surveyed::default(),
@@ -176,6 +180,7 @@ impl Inner {
     async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
+            && !self.forgets_denials
             && let Some(answer) = self.denials.judge(&ready, sent)
         {
             self.counters.denials_remembered.add(1);
