@@ -3,6 +3,7 @@
 use crate::checked::{BucketTold, Checked, Numbers, Outcome};
 use crate::item::{Item, Wanted};
 use crate::reply::Integers;
+use crate::run::{Run, runs};
 use crate::told::{Changed, KeyFault, Told};
 use crate::{Batch, Reply, ReplyError, ServerError};
 
@@ -11,9 +12,19 @@ impl Batch {
     pub fn read(&self, reply: &Reply) -> Result<Vec<Told>, ServerError> {
         let mut numbers = Integers::of(ServerError::unless(reply)?)?;
         let now = numbers.next_amount()?;
-        let told: Result<Vec<Told>, ReplyError> =
-            self.items.iter().map(|item| self.told(item, now, &mut numbers)).collect();
-        let told = told?;
+        let mut told = Vec::with_capacity(self.items.len());
+        for run in runs(&self.items) {
+            match run {
+                Run::One(item) => told.push(self.told(item, now, &mut numbers)?),
+                Run::Many(checks) => {
+                    let mut many = numbers.next_many()?;
+                    for check in checks {
+                        told.push(self.told(check, now, &mut many)?);
+                    }
+                    many.end()?;
+                }
+            }
+        }
         numbers.end()?;
         Ok(told)
     }

@@ -15,9 +15,11 @@ mod denials;
 mod fallback;
 mod gate;
 mod locals;
+mod log_lines;
 mod ready;
 mod reservations;
 mod rules;
+mod surveying;
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,9 +42,10 @@ use self::gate::Gate;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
+use self::surveying::Surveyed;
 use crate::{
     AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, StoreUrl, TlsError, Told,
+    LinkOptions, ServerError, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -54,6 +57,8 @@ pub struct LedgerOptions {
     pub coalescer: CoalescerOptions,
     /// What the names of keys begin with.
     pub keys: KeySpace,
+    /// The store is asked about everybody, every time, also about those whom it has just denied. To measure what remembering them saves.
+    pub forgets_denials: bool,
     /// Another clock, for tests.
     pub clock: Option<Clock>,
 }
@@ -71,8 +76,10 @@ struct Inner {
     declaring: Declaring,
     gate: Gate,
     denials: Denials,
+    forgets_denials: bool,
     locals: Locals,
     counters: Counters,
+    surveyed: Surveyed,
 }
 
 impl RedisLedger {
@@ -89,16 +96,26 @@ impl RedisLedger {
             declaring: Declaring::default(),
             gate: Gate::default(),
             denials: Denials::default(),
+            forgets_denials: options.forgets_denials,
             locals: Locals::default(),
             counters: Counters::default(),
+            surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
+        log_lines::run(&inner);
+        surveying::run(&inner);
         Ok(RedisLedger(inner))
     }
 
     /// What it has been through.
     pub fn counts(&self) -> LedgerCounts {
         self.0.counters.read(&self.0)
+    }
+
+    /// What was found when the store was last looked at, after the link had connected; `None` before. A store that is unfit
+    /// ([`Survey::refusal`]) is not asked.
+    pub fn survey(&self) -> Option<Arc<Survey>> {
+        self.0.surveyed.last()
     }
 
     /// The link to the store.
@@ -163,13 +180,14 @@ impl Inner {
     async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
+            && !self.forgets_denials
             && let Some(answer) = self.denials.judge(&ready, sent)
         {
             self.counters.denials_remembered.add(1);
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.locals.hold_any(&ready) {
+        if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
         let Some(pass) = self.gate.allow(sent) else {
@@ -185,6 +203,13 @@ impl Inner {
             Err(AskError::Batch(BatchError::Check(error))) => {
                 self.gate.succeeded(pass, self.clock.now(), &self.declaring);
                 answer::at_fault(error)
+            }
+            // So is what a key holds that is not ours.
+            Err(error @ AskError::Link(LinkError::Server(ServerError::WrongType(_)))) => {
+                self.counters.note_failure(&error);
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+                self.surveyed.tell_of_fault(&error, sent);
+                self.fall_back(&ready, &manner)
             }
             Err(error) => {
                 self.counters.note_failure(&error);

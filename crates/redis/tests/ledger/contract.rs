@@ -1,6 +1,6 @@
 //! The transcripts of `docs/redis-script.md`, replayed.
 
-use tollgate_redis::{Reply, Script};
+use tollgate_redis::{KeySpace, Reply, RuleIdentity, Script};
 
 use crate::asking::on_every_server;
 
@@ -31,4 +31,15 @@ fn the_contract_answers_as_it_is_written() {
         }
         assert_eq!(asked, 4);
     });
+}
+
+#[test]
+fn the_names_that_the_contract_shows_are_those_of_a_policys_rules() {
+    for (rule, key) in [("user", &b"\x01\x0e\x00\x0242"[..]), ("login", b"\x01\x02\x00\x05\xc0\x00\x02\x07 ")]
+    {
+        let rule = RuleIdentity::new("default", rule);
+        let name = KeySpace::default().bucket(&rule, key).unwrap();
+        assert!(CONTRACT.contains(&format!("`{}`", name.as_bytes().escape_ascii())), "{name:?}");
+    }
+    assert!(CONTRACT.contains(&format!("`{}`", RuleIdentity::new("default", "user").digest())));
 }
