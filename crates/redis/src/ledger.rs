@@ -14,6 +14,7 @@ mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod keys;
 mod locals;
 mod ready;
 mod reservations;
@@ -37,6 +38,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::keys::Keys;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -64,7 +66,7 @@ pub struct RedisLedger(Arc<Inner>);
 
 struct Inner {
     coalescer: Coalescer,
-    keys: KeySpace,
+    keys: Keys,
     clock: Clock,
     settings: ArcSwap<StoreSettings>,
     rules: Rules,
@@ -82,7 +84,7 @@ impl RedisLedger {
         let link = Link::open(url, &options.link)?;
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
-            keys: options.keys.clone(),
+            keys: Keys::new(&options.keys),
             clock: options.clock.clone().unwrap_or_else(Clock::system),
             settings: ArcSwap::default(),
             rules: Rules::default(),
@@ -113,9 +115,15 @@ impl Ledger for RedisLedger {
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+        let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
         let numbers = self.0.rules.declare(rules)?;
         self.0.settings.store(Arc::new(settings.clone()));
-        self.0.declaring.wake();
+        if self.0.keys.put(keys) {
+            // Under another tag no record of a limit is there yet.
+            self.0.declaring.wake_all();
+        } else {
+            self.0.declaring.wake();
+        }
         Ok(numbers)
     }
 
@@ -147,7 +155,7 @@ impl Inner {
 
     async fn decide(self: &Arc<Self>, question: Question) -> Answer {
         let Question { charges, manner, watched } = question;
-        let ready = match Ready::of(&self.keys, &self.rules, charges) {
+        let ready = match Ready::of(&self.keys.now(), &self.rules, charges) {
             Ok(ready) => ready,
             Err(error) => return answer::at_fault(error),
         };
@@ -215,7 +223,7 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
-                let Ok(ready) = Ready::of(&inner.keys, &inner.rules, vec![charge.clone()]) else { continue };
+                let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else { continue };
                 if ready.is_agreed
                     && let Ok(checked) = inner.ask(&ready, Manner::Check).await
                     && !checked.is_admitted()
@@ -227,7 +235,7 @@ impl Inner {
     }
 
     async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
-        let ready = Ready::of_bucket(&self.keys, &self.rules, &bucket).ok_or(LedgerDown)?;
+        let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.denials.forget(&ready.key);
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {

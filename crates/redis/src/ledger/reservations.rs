@@ -26,12 +26,12 @@ impl Inner {
             Manner::Check => (Box::new(move |batch| batch.check(&charges)), None),
             Manner::Peek => (Box::new(move |batch| batch.peek(&charges)), None),
             Manner::Once { idempotency_key, lifetime } => {
-                let record = self.keys.once(&idempotency_key, &charges).map_err(BatchError::Check)?;
+                let record = self.keys.now().once(&idempotency_key, &charges).map_err(BatchError::Check)?;
                 let key = record.clone();
                 (Box::new(move |batch| batch.check_once(record.clone(), lifetime, &charges)), Some(key))
             }
             Manner::Reserve { id, timeout } => {
-                let (record, note) = (self.keys.reservation(id), note(ready).to_bytes());
+                let (record, note) = (self.keys.now().reservation(id), note(ready).to_bytes());
                 let key = record.clone();
                 (Box::new(move |batch| batch.reserve(record.clone(), timeout, &note, &charges)), Some(key))
             }
@@ -39,7 +39,7 @@ impl Inner {
     }
 
     pub(super) async fn settle(&self, id: ReservationId, costs: TrueCosts) -> Result<Settled, SettleFault> {
-        let key = self.keys.reservation(id);
+        let key = self.keys.now().reservation(id);
         let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
         let note = Note::of_record(&record).map_err(|_| SettleFault::Down(LedgerDown))?;
