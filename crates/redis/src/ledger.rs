@@ -8,6 +8,7 @@
 //! Every question is answered within the policy's deadline, whatever becomes of the store. Where a limit was not agreed upon with the
 //! other nodes yet, because the store was never reached, that is a failure like any other.
 
+mod across_slots;
 mod answer;
 mod counts;
 mod declaring;
@@ -31,6 +32,7 @@ use tollgate::ledger::{
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
+use tollgate_core::Moment;
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
@@ -180,26 +182,43 @@ impl Inner {
         if !ready.is_agreed || self.locals.hold_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
-        let Some(pass) = self.gate.allow(sent) else {
-            return self.fall_back(&ready, &manner);
+        let asked = match self.apart(&ready, &manner) {
+            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,
+            Ok(None) => self.ask_at_once(&ready, &manner, sent).await,
+            Err(error) => Some(Err(error)),
         };
-        match self.ask(&ready, manner.clone()).await {
-            Ok(checked) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+        match asked {
+            Some(Ok(checked)) => {
                 self.denials.note(&ready, &checked, sent);
                 answer::of_checked(&checked, ready.charges.len())
             }
-            // The check itself is at fault, which says nothing about the store.
-            Err(AskError::Batch(BatchError::Check(error))) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-                answer::at_fault(error)
-            }
-            Err(error) => {
+            // The check itself is at fault.
+            Some(Err(AskError::Batch(BatchError::Check(error)))) => answer::at_fault(error),
+            Some(Err(error)) => {
                 self.counters.note_failure(&error);
-                self.gate.failed(pass, self.clock.now(), &error);
                 self.fall_back(&ready, &manner)
             }
+            None => self.fall_back(&ready, &manner),
         }
+    }
+
+    /// Asks the store by one call; `None` if it is not to be asked now.
+    async fn ask_at_once(
+        &self,
+        ready: &Ready,
+        manner: &Manner,
+        sent: Moment,
+    ) -> Option<Result<Checked, AskError>> {
+        let pass = self.gate.allow_at(self.place(ready), sent)?;
+        let asked = self.ask(ready, manner.clone()).await;
+        match &asked {
+            // A check that is at fault says nothing about the store.
+            Ok(_) | Err(AskError::Batch(BatchError::Check(_))) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+            }
+            Err(error) => self.gate.failed(pass, self.clock.now(), error),
+        }
+        Some(asked)
     }
 
     /// Asks the store, within the deadline.
