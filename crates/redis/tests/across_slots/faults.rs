@@ -57,7 +57,9 @@ async fn what_was_held_when_an_answer_came_late_is_released() {
         seen.mode() == StoreMode::Exact && left.is_some_and(|left| left.whole() == 69 - admitted)
     };
     until("what was not admitted is released", Duration::from_secs(3), is_released).await;
-    assert_eq!(instance.ledger.counts().unreleased, 0);
+    let counts = instance.ledger.counts();
+    assert_eq!(counts.unreleased, 0);
+    eprintln!("admitted {admitted} {counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
