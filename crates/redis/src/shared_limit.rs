@@ -160,9 +160,12 @@ impl SharedLimit {
         (ahead, Receipt { paid, made_micros })
     }
 
-    /// By which receipt a charge that was a hold is given back: of what is minted since, a bucket that refills keeps all
-    /// ([`tollgate_core::Hold`]). Of other algorithms the charge itself is known again, and taken out.
-    pub(crate) fn on_probation(&self, cost: Cost, receipt: Receipt) -> Receipt {
+    /// By which receipt a charge that was a hold is given back by [`crate::Batch::let_go`], whatever else is held at the time: a bucket that
+    /// refills keeps back all that was minted since ([`tollgate_core::Hold`]). By the receipt as it was told, a bucket from which others have
+    /// given back meanwhile would get too much. Of other algorithms the charge itself is known again, and taken out. `cost` is what was
+    /// charged.
+    #[must_use]
+    pub fn on_probation(&self, cost: Cost, receipt: Receipt) -> Receipt {
         let refills = match &self.0.kind {
             Kind::Explicit(_) => true,
             Kind::Rule(ruler) => {

@@ -114,3 +114,116 @@ pub(super) fn joined(groups: &[Group], told: Vec<Checked>) -> Checked {
     whole.buckets.sort_by_key(|bucket| bucket.members.iter().next());
     whole
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::rules::Rules;
+    use crate::{KeySpace, Receipt, SharedLimit};
+    use tollgate::ledger::LedgerRule;
+    use tollgate::policy::{Action, OnStoreFailure, Policy};
+    use tollgate_core::{Burst, Limit, Rate, Span};
+
+    /// One charge for each rule of a policy: `e`verybody, a `g`roup or a `c`lient each, leaky if in capitals.
+    fn ready(kinds: &str) -> Ready {
+        let rules: Vec<String> = kinds
+            .chars()
+            .enumerate()
+            .map(|(at, kind)| match kind.is_uppercase() {
+                true => format!("{{name: r{at}, scope: ip, algorithm: leaky_bucket, rate: 1/s, queue: 9}}"),
+                false => format!("{{name: r{at}, scope: ip, rate: 1/s, burst: 9}}"),
+            })
+            .collect();
+        let policy = Policy::parse("p.yaml", &format!("rules: [{}]", rules.join(", "))).unwrap();
+        let declared: Vec<LedgerRule<'_>> = policy
+            .rules
+            .iter()
+            .zip(kinds.chars())
+            .map(|(rule, kind)| {
+                let Action::Limit(algorithm) = rule.action else { panic!("{rule:?}") };
+                let breadth = match kind.to_ascii_lowercase() {
+                    'e' => Breadth::Everyone,
+                    'g' => Breadth::Group,
+                    _ => Breadth::Client,
+                };
+                LedgerRule { policy: "p", rule, is_shadow: false, algorithm, breadth }
+            })
+            .collect();
+        let rules = Rules::default();
+        let numbers = rules.declare(&declared).unwrap();
+        let limit = Limit::new(Rate::per_second(1), Burst::tokens(9)).unwrap();
+        let charges = numbers.into_iter().zip(&declared).enumerate().map(|(at, (number, rule))| ReadyCharge {
+            key: KeySpace::default().explicit(at).unwrap(),
+            limit: SharedLimit::explicit(&limit).ok(),
+            algorithm: rule.algorithm,
+            cost: Cost::ONE,
+            on_failure: OnStoreFailure::Local,
+            rule: rules.get(number),
+        });
+        Ready { charges: charges.collect(), is_agreed: true }
+    }
+
+    fn order(kinds: &str) -> Vec<usize> {
+        groups(&ready(kinds)).iter().flat_map(|group| group.positions.clone()).collect()
+    }
+
+    #[test]
+    fn narrow_is_held_before_broad_and_a_queue_last() {
+        assert_eq!(order("egc"), [2, 1, 0]);
+        assert_eq!(order("ccge"), [0, 1, 2, 3], "those alike stay as they were");
+        assert_eq!(order("Cge"), [1, 2, 0]);
+        assert_eq!(order("EC"), [1, 0]);
+    }
+
+    #[test]
+    fn buckets_of_one_slot_are_held_together() {
+        let mut ready = ready("cec");
+        ready.charges[2].key = ready.charges[0].key.clone();
+        let groups = groups(&ready);
+        assert_eq!(groups.iter().map(|group| group.positions.clone()).collect::<Vec<_>>(), [vec![0, 2], vec![1]]);
+    }
+
+    fn told(at: usize, balance: i64, wait: Option<Span>) -> BucketTold {
+        BucketTold {
+            members: BucketSet::of(at),
+            balance,
+            remaining: Tokens::from_micros(balance.unsigned_abs()),
+            wait,
+            delay: Span::ZERO,
+            receipt: Receipt { paid: balance, made_micros: 1_000 },
+            time_to_full: Span::ZERO,
+        }
+    }
+
+    fn said(outcome: Outcome, bucket: BucketTold) -> Checked {
+        Checked { outcome, is_retold: false, now_micros: 1_000, buckets: vec![bucket] }
+    }
+
+    #[test]
+    fn where_one_denies_the_others_are_told_as_they_were_before() {
+        let groups = groups(&ready("gc"));
+        let parts = [
+            said(Outcome::Admitted, told(0, 4_000_000, Some(Span::ZERO))),
+            said(Outcome::Denied, told(0, 0, Some(Span::from_secs(1)))),
+        ];
+        let told: Vec<Checked> =
+            groups.iter().zip(parts).map(|(group, checked)| group.in_the_whole(checked)).collect();
+        let whole = joined(&groups, told);
+        assert_eq!(whole.outcome, Outcome::Denied);
+        assert_eq!(whole.buckets.iter().map(|bucket| bucket.balance).collect::<Vec<_>>(), [0, 5_000_000]);
+        assert_eq!(whole.buckets[1].time_to_full, Span::from_secs(4));
+        assert_eq!(whole.buckets[0].members, BucketSet::of(0), "by their place in the whole");
+    }
+
+    #[test]
+    fn what_can_never_be_admitted_is_said_before_what_is_denied() {
+        let groups = groups(&ready("gc"));
+        let outcome = |one, other| {
+            let parts = vec![said(one, told(1, 0, None)), said(other, told(0, 0, Some(Span::from_secs(1))))];
+            joined(&groups, parts).outcome
+        };
+        assert_eq!(outcome(Outcome::Never, Outcome::Denied), Outcome::Never);
+        assert_eq!(outcome(Outcome::Admitted, Outcome::Denied), Outcome::Denied);
+        assert_eq!(outcome(Outcome::Admitted, Outcome::Admitted), Outcome::Admitted);
+    }
+}
