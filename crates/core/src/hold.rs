@@ -118,7 +118,10 @@ mod tests {
         let mut worlds = 0_u64;
         play(&FULL, 7, &release, &mut |world| {
             let worth = world.holds.iter().map(|(cost, before, minted)| release(*cost, *before, *minted));
-            assert!(world.held + worth.sum::<u64>() <= BURST, "what could be spent at once is a burst at most");
+            assert!(
+                world.held + worth.sum::<u64>() <= BURST,
+                "what could be spent at once is a burst at most"
+            );
             assert!(world.held <= world.untouched);
             worlds += 1;
         });
@@ -136,7 +139,9 @@ mod tests {
     fn to_keep_back_less_would_give_tokens_away() {
         assert!(excess(|cost, _, _| cost) > 0, "all of it");
         // Exact for one hold alone: with two, the first of which is released, what was there before the second is too little.
-        assert!(excess(|cost, before, minted| cost.saturating_sub((before + minted).saturating_sub(BURST))) > 0);
+        assert!(
+            excess(|cost, before, minted| cost.saturating_sub((before + minted).saturating_sub(BURST))) > 0
+        );
     }
 
     #[test]

@@ -308,6 +308,9 @@ mod tests {
         }
         // The name's own colon ends a prefix; braces end a tag.
         assert!(KeySpace::new("a:b").is_err() && KeySpace::new(&"x".repeat(33)).is_err());
-        assert_eq!(text(&KeySpace::default().tagged("shop:eu-1").unwrap().explicit("a").unwrap()), "tg:{shop:eu-1}*:a");
+        assert_eq!(
+            text(&KeySpace::default().tagged("shop:eu-1").unwrap().explicit("a").unwrap()),
+            "tg:{shop:eu-1}*:a"
+        );
     }
 }

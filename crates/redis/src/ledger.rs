@@ -242,7 +242,9 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
-                let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else { continue };
+                let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else {
+                    continue;
+                };
                 if ready.is_agreed
                     && let Ok(checked) = inner.ask(&ready, Manner::Check).await
                     && !checked.is_admitted()

@@ -55,6 +55,11 @@ impl Gate {
         Some(Leave { place, pass })
     }
 
+    /// Whether everybody may ask a node.
+    pub(super) fn is_closed(&self, place: Place) -> bool {
+        self.lock(place).state() == BreakerState::Closed
+    }
+
     /// The store answered. When it is back, it may be another one, or empty: limits are declared anew.
     pub(super) fn succeeded(&self, leave: Leave, now: Moment, declaring: &Declaring) {
         if let Some(BreakerChange::Closed { after }) = self.lock(leave.place).succeeded(leave.pass, now) {

@@ -4,8 +4,8 @@ use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
 
-use super::{Inner, across_slots};
 use super::ready::Ready;
+use super::{Inner, across_slots};
 use crate::{
     AskError, Batch, BatchError, Call, Changed, Correction, KeyName, LinkError, Note, NotedCharge,
     NotedLimit, Reply, SCRIPT_VERSION, Script, SharedLimit, Told,
@@ -73,9 +73,9 @@ impl Inner {
             self.denials.forget(&charge.key);
         }
         let over = note.charges.iter().zip(due).map(|(charge, due)| overrun(charge, *due));
-        let forgiven = over.zip(changed).map(|(over, changed)| {
-            Tokens::from_micros(over.saturating_sub(changed.taken().as_micros()))
-        });
+        let forgiven = over
+            .zip(changed)
+            .map(|(over, changed)| Tokens::from_micros(over.saturating_sub(changed.taken().as_micros())));
         Settled {
             returned: changed.iter().map(Changed::given).min().unwrap_or(Tokens::ZERO),
             charged: changed.iter().map(Changed::taken).max().unwrap_or(Tokens::ZERO),

@@ -53,7 +53,8 @@ async fn callers_at_once_spend_in_every_bucket_just_what_was_admitted() {
     let mut released = 0;
     for seed in 0..4 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let names: Arc<Vec<String>> = Arc::new(names(6).iter().map(|name| format!("{name}-{seed}")).collect());
+        let names: Arc<Vec<String>> =
+            Arc::new(names(6).iter().map(|name| format!("{name}-{seed}")).collect());
         let limits: Arc<Vec<Limit>> = Arc::new((0..6).map(|_| all_but_still(random.u64(20..70))).collect());
         let spent: Arc<Vec<AtomicU64>> = Arc::new((0..6).map(|_| AtomicU64::new(0)).collect());
         let mut callers = tokio::task::JoinSet::new();

@@ -141,9 +141,7 @@ async fn a_lost_node_touches_no_other_slot_and_its_own_are_back_when_a_replica_h
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert!(ledger.counts().fallbacks > 0);
-    let is_back = || async {
-        crate::asking::is_exact(&ask(&ledger, of(&[0, 1, 2]), Manner::Peek).await)
-    };
+    let is_back = || async { crate::asking::is_exact(&ask(&ledger, of(&[0, 1, 2]), Manner::Peek).await) };
     until("its slots are answered", Duration::from_secs(1), is_back).await;
     assert!(exact(ask(&ledger, of(&[0, 1, 2]), Manner::Check).await).0.is_admitted());
     assert_eq!(held(&ledger, &names[0], limit).await / 1_000_000, 50 - 2 - others);

@@ -67,7 +67,8 @@ async fn a_bucket_whose_limit_comes_with_the_call_works_wherever_it_is() {
     let before = ledger.counts().coalescer.batches;
     for name in names(6) {
         for left in [2, 1, 0] {
-            let (verdict, buckets) = exact(ask(&ledger, vec![charge(&name, all_but_still(3), 1)], Manner::Check).await);
+            let (verdict, buckets) =
+                exact(ask(&ledger, vec![charge(&name, all_but_still(3), 1)], Manner::Check).await);
             assert!(verdict.is_admitted() && buckets[0].remaining.whole() == left, "{verdict:?}");
         }
         let (verdict, _) = exact(ask(&ledger, vec![charge(&name, all_but_still(3), 1)], Manner::Check).await);

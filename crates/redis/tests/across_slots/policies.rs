@@ -19,8 +19,7 @@ impl Instance {
     /// One that has agreed with the others on its limits.
     pub(crate) async fn start(url: &str, policy: &str) -> Instance {
         let ledger = RedisLedger::open(&url.parse().unwrap(), &LedgerOptions::default()).unwrap();
-        let limiter =
-            Limiter::builder().build_with_ledger(parsed(policy), Arc::new(ledger.clone())).unwrap();
+        let limiter = Limiter::builder().build_with_ledger(parsed(policy), Arc::new(ledger.clone())).unwrap();
         let instance = Instance { limiter, ledger };
         instance.until_exact(&facts(0), Duration::from_secs(10)).await;
         instance

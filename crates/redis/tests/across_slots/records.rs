@@ -35,7 +35,11 @@ async fn retries_are_charged_once_and_told_the_same_even_if_all_come_at_once() {
     let first = ask(&ledgers[0], three(&names, 50, 2), once("order-1")).await;
     assert!(exact(first.clone()).0.is_admitted());
     for ledger in [&ledgers[1], &ledgers[0]] {
-        assert_eq!(ask(ledger, three(&names, 50, 2), once("order-1")).await, first, "a retry is told the same");
+        assert_eq!(
+            ask(ledger, three(&names, 50, 2), once("order-1")).await,
+            first,
+            "a retry is told the same"
+        );
     }
     all_have_spent(&ledgers[0], &names, 50, 2).await;
 
@@ -49,8 +53,8 @@ async fn retries_are_charged_once_and_told_the_same_even_if_all_come_at_once() {
     all_have_spent(&ledgers[0], &names, 50, 3).await;
     // One bucket alone is in another slot than its record, too.
     for _ in 0..3 {
-        let one = vec![charge(&names[0], all_but_still(50), 5)];
-        assert!(exact(ask(&ledgers[0], one, once("order-3")).await).0.is_admitted());
+        let alone = vec![charge(&names[0], all_but_still(50), 5)];
+        assert!(exact(ask(&ledgers[0], alone, once("order-3")).await).0.is_admitted());
     }
     until_spent(&ledgers[0], &names[0], all_but_still(50), 8).await;
     // What is denied leaves no record.

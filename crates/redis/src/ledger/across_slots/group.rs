@@ -129,9 +129,10 @@ mod tests {
         let rules: Vec<String> = kinds
             .chars()
             .enumerate()
-            .map(|(at, kind)| match kind.is_uppercase() {
-                true => format!("{{name: r{at}, scope: ip, algorithm: leaky_bucket, rate: 1/s, queue: 9}}"),
-                false => format!("{{name: r{at}, scope: ip, rate: 1/s, burst: 9}}"),
+            .map(|(at, kind)| {
+                let limit =
+                    if kind.is_uppercase() { "algorithm: leaky_bucket, queue: 9" } else { "burst: 9" };
+                format!("{{name: r{at}, scope: ip, rate: 1/s, {limit}}}")
             })
             .collect();
         let policy = Policy::parse("p.yaml", &format!("rules: [{}]", rules.join(", "))).unwrap();
@@ -152,14 +153,15 @@ mod tests {
         let rules = Rules::default();
         let numbers = rules.declare(&declared).unwrap();
         let limit = Limit::new(Rate::per_second(1), Burst::tokens(9)).unwrap();
-        let charges = numbers.into_iter().zip(&declared).enumerate().map(|(at, (number, rule))| ReadyCharge {
-            key: KeySpace::default().explicit(at).unwrap(),
-            limit: SharedLimit::explicit(&limit).ok(),
-            algorithm: rule.algorithm,
-            cost: Cost::ONE,
-            on_failure: OnStoreFailure::Local,
-            rule: rules.get(number),
-        });
+        let charges =
+            numbers.into_iter().zip(&declared).enumerate().map(|(at, (number, rule))| ReadyCharge {
+                key: KeySpace::default().explicit(at).unwrap(),
+                limit: SharedLimit::explicit(&limit).ok(),
+                algorithm: rule.algorithm,
+                cost: Cost::ONE,
+                on_failure: OnStoreFailure::Local,
+                rule: rules.get(number),
+            });
         Ready { charges: charges.collect(), is_agreed: true }
     }
 
@@ -180,7 +182,10 @@ mod tests {
         let mut ready = ready("cec");
         ready.charges[2].key = ready.charges[0].key.clone();
         let groups = groups(&ready);
-        assert_eq!(groups.iter().map(|group| group.positions.clone()).collect::<Vec<_>>(), [vec![0, 2], vec![1]]);
+        assert_eq!(
+            groups.iter().map(|group| group.positions.clone()).collect::<Vec<_>>(),
+            [vec![0, 2], vec![1]]
+        );
     }
 
     fn told(at: usize, balance: i64, wait: Option<Span>) -> BucketTold {

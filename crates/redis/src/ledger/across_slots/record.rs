@@ -15,7 +15,8 @@ use tollgate_core::{BucketSet, Span, Tokens};
 
 use super::super::Inner;
 use crate::{
-    BucketTold, Call, Checked, KeyName, LinkError, Outcome, Receipt, Reply, SCRIPT_VERSION, Script, ServerError,
+    BucketTold, Call, Checked, KeyName, LinkError, Outcome, Receipt, Reply, SCRIPT_VERSION, Script,
+    ServerError,
 };
 
 /// Numbers of one bucket.
@@ -36,11 +37,8 @@ pub(super) fn text(checked: &Checked, note: &[u8]) -> Vec<u8> {
         let Receipt { paid, made_micros } = bucket.receipt;
         let (remaining, delay) = (bucket.remaining.as_micros(), bucket.delay.as_nanos());
         let (gap, full) = (if at == 0 { "" } else { " " }, bucket.time_to_full.as_nanos());
-        let _ = write!(
-            text,
-            "{gap}{members} {} {remaining} {delay} {full} {paid} {made_micros}",
-            bucket.balance
-        );
+        let _ =
+            write!(text, "{gap}{members} {} {remaining} {delay} {full} {paid} {made_micros}", bucket.balance);
     }
     text.push('\n');
     [text.into_bytes(), note.to_vec()].concat()
@@ -79,7 +77,8 @@ impl Inner {
         new: &[u8],
         milliseconds: u64,
     ) -> Result<(Vec<u8>, bool), LinkError> {
-        let words = [SCRIPT_VERSION.to_string(), "0".to_owned(), milliseconds.to_string(), ANY_TIME.to_owned()];
+        let words =
+            [SCRIPT_VERSION.to_string(), "0".to_owned(), milliseconds.to_string(), ANY_TIME.to_owned()];
         let mut arguments: Vec<Vec<u8>> = words.into_iter().map(String::into_bytes).collect();
         arguments.extend([old.to_vec(), new.to_vec()]);
         let call = Call { script: Script::declare(), keys: vec![key.as_bytes().to_vec()], arguments };
@@ -119,7 +118,8 @@ mod tests {
 
     #[test]
     fn what_others_wrote_is_refused_and_never_panics() {
-        for bad in ["", "x", "x 1", "x 1\n", "x 1\n1 2 3\n", "x 1\n1 2 3 4 5 6 b\n", "1 5\n1 2\n", "x b\n\n"] {
+        for bad in ["", "x", "x 1", "x 1\n", "x 1\n1 2 3\n", "x 1\n1 2 3 4 5 6 b\n", "1 5\n1 2\n", "x b\n\n"]
+        {
             assert_eq!(read(bad.as_bytes()), None, "{bad:?}");
         }
     }
