@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tollgate::ReservationId;
 use tollgate::ledger::Manner;
 use tollgate_core::{Moment, Span};
 
@@ -51,8 +50,8 @@ struct Record {
     key: KeyName,
     milliseconds: u64,
     note: Vec<u8>,
-    /// The reservation, unless it is a check that is charged once.
-    reservation: Option<ReservationId>,
+    /// Or a check that is charged once.
+    is_reservation: bool,
 }
 
 impl Inner {
@@ -72,16 +71,15 @@ impl Inner {
         // Whatever is wrong with it is found before anything is held.
         add(&mut Batch::new())?;
         let millis = |span: Span| span.as_nanos().div_ceil(1_000_000);
-        let (milliseconds, note, reservation) = match manner {
-            Manner::Check | Manner::Peek => (0, Vec::new(), None),
-            Manner::Once { lifetime, .. } => (millis(*lifetime), Vec::new(), None),
-            Manner::Reserve { id, timeout } => {
-                (millis(*timeout), super::reservations::note(ready).to_bytes(), Some(*id))
+        let (milliseconds, note, is_reservation) = match manner {
+            Manner::Check | Manner::Peek => (0, Vec::new(), false),
+            Manner::Once { lifetime, .. } => (millis(*lifetime), Vec::new(), false),
+            Manner::Reserve { timeout, .. } => {
+                (millis(*timeout), super::reservations::note(ready).to_bytes(), true)
             }
         };
-        let takes_places = reservation.is_some();
-        let record = key.map(|key| Record { key, milliseconds, note, reservation });
-        Ok(Some(Apart { groups, takes_places, record }))
+        let record = key.map(|key| Record { key, milliseconds, note, is_reservation });
+        Ok(Some(Apart { groups, takes_places: is_reservation, record }))
     }
 
     /// Asks slot by slot, within the deadline; `None` if a node is not to be asked now.

@@ -12,16 +12,28 @@ use crate::asking::{all_but_still, ask, charge, exact, held, names, open, slot, 
 use crate::fleet::{ClusterFleet, until};
 use crate::policies::Instance;
 
-/// A node that stops for a while makes holds and their answers late, at every step of the protocol.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_held_when_an_answer_came_late_is_released() {
     needs_redis!();
+    while_nodes_stop("").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reservation_that_came_too_late_is_given_back() {
+    needs_redis!();
+    // Whoever takes a place reserves.
+    let places = "{name: work, scope: ip, algorithm: concurrency, places: 16000, timeout: 1h, on_store_failure: closed},";
+    while_nodes_stop(places).await;
+}
+
+/// A node that stops for a while makes holds and their answers late, at every step of the protocol.
+async fn while_nodes_stop(rule: &str) {
     let fleet = ClusterFleet::start().await;
-    let policy = "{store: {deadline: 30ms}, rules: [
-        {name: all, scope: global, rate: 1/d, burst: 20000, on_store_failure: closed},
-        {name: client, scope: ip, rate: 1/d, burst: 20000, on_store_failure: closed},
-        {name: path, limit_keys: [path], path: '/{name}', rate: 1/d, burst: 20000, on_store_failure: closed}]}";
-    let instance = Arc::new(Instance::start(&fleet.url(), policy).await);
+    let policy = "{store: {deadline: 30ms}, rules: [RULE
+        {name: all, scope: global, rate: 1/d, burst: 8000, on_store_failure: closed},
+        {name: client, scope: ip, rate: 1/d, burst: 8000, on_store_failure: closed},
+        {name: path, limit_keys: [path], path: '/{name}', rate: 1/d, burst: 8000, on_store_failure: closed}]}";
+    let instance = Arc::new(Instance::start(&fleet.url(), &policy.replace("RULE", rule)).await);
     let (is_over, admitted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let refused = Arc::new(AtomicU64::new(0));
     let client = || Facts { address: Some([192, 0, 2, 1].into()), ..Facts::new("GET", "/one") };
@@ -55,13 +67,14 @@ async fn what_was_held_when_an_answer_came_late_is_released() {
         let seen = instance.ask(&client(), Asking::Peek).await;
         let left = seen.verdict().and_then(|verdict| verdict.remaining());
         // What a check would leave in the bucket that holds least, but for what was minted.
-        let expected = (20_000 - 1 - admitted) * 1_000_000;
+        let expected = (8_000 - 1 - admitted) * 1_000_000;
         let is_so = |left: Tokens| left.as_micros().abs_diff(expected) < 10_000;
         seen.mode() == StoreMode::Exact && left.is_some_and(is_so)
     };
     until("what was not admitted is released", Duration::from_secs(3), is_released).await;
     let counts = instance.ledger.counts();
     assert_eq!(counts.unreleased, 0);
+    assert_eq!(counts.latency.last(), Some(&0), "no answer is far beyond its deadline");
     assert!(counts.released > 0, "nothing was held when a node stopped, so this shows nothing");
 }
 

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tollgate::ledger::TrueCosts;
 use tollgate_core::Moment;
 
 use super::super::Inner;
 use super::super::gate::{Leave, Place};
 use super::group::joined;
 use super::release::Held;
-use super::{Apart, record, release};
+use super::{Apart, Record, record, release};
 use crate::{AskError, Batch, Checked, LinkError, Pending, ServerError, Told, slot_of};
 
 /// One who holds.
@@ -52,14 +51,10 @@ impl Holder {
             let _ = answer.send(told);
             return releasing.finish(&inner).await;
         }
-        if answer.send(told).is_err() {
-            match apart.record.map(|record| record.reservation) {
-                None => inner.release(held).finish(&inner).await,
-                // Nobody will settle it.
-                Some(Some(id)) => drop(inner.settle(id, TrueCosts::Nothing).await),
-                // A retry may have been told by now that it was charged.
-                Some(None) => {}
-            }
+        if let Err(Ok(checked)) = answer.send(told)
+            && is_undone(&inner, apart.record.as_ref(), &checked).await
+        {
+            inner.release(held).finish(&inner).await;
         }
     }
 
@@ -179,6 +174,16 @@ impl Holder {
 
     fn refuse_if_late(&self) -> Result<(), AskError> {
         if self.answer.is_closed() { Err(LinkError::TimedOut.into()) } else { Ok(()) }
+    }
+}
+
+/// Whether an admission that came too late may be given back: nobody has relied on it, and nobody will.
+async fn is_undone(inner: &Inner, record: Option<&Record>, checked: &Checked) -> bool {
+    let Some(record) = record else { return true };
+    // Of a check that is charged once, a retry may have been told by now. A reservation nobody will settle.
+    record.is_reservation && {
+        let text = record::text(checked, &record.note);
+        matches!(inner.take_record(&record.key, &text).await, Ok(true))
     }
 }
 

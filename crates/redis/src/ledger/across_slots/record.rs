@@ -21,6 +21,8 @@ use crate::{
 
 /// Numbers of one bucket.
 const NUMBERS: usize = 7;
+/// A record that is gone is empty for a millisecond before.
+const GONE_MS: u64 = 1;
 /// A time that no server has reached: a record is not made for a certain time.
 const ANY_TIME: &str = "9007199254740991";
 
@@ -69,6 +71,11 @@ pub(super) fn read(record: &[u8]) -> Option<Checked> {
 }
 
 impl Inner {
+    /// Takes a record away; whether it was this call that did.
+    pub(super) async fn take_record(&self, key: &KeyName, record: &[u8]) -> Result<bool, LinkError> {
+        self.put_record(key, record, b"", GONE_MS).await.map(|(_, is_mine)| is_mine)
+    }
+
     /// Writes a record where `old` is, for so many milliseconds; what is there now, and whether this call has written it.
     pub(super) async fn put_record(
         &self,

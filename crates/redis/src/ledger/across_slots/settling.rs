@@ -11,8 +11,6 @@ use super::super::Inner;
 use super::record;
 use crate::{Batch, BucketTold, Changed, Correction, KeyName, Told};
 
-/// A record that is gone is empty for a millisecond before.
-const GONE_MS: u64 = 1;
 /// A bucket that is right as it is.
 const UNCHANGED: Changed = Changed { before: 0, after: 0 };
 
@@ -26,7 +24,7 @@ impl Inner {
     ) -> Result<Vec<Changed>, SettleFault> {
         let down = SettleFault::Down(LedgerDown);
         let made = record::read(record).ok_or(down.clone())?;
-        let Ok((_, is_mine)) = self.put_record(key, record, b"", GONE_MS).await else { return Err(down) };
+        let Ok(is_mine) = self.take_record(key, record).await else { return Err(down) };
         if !is_mine {
             return Err(SettleFault::Refused(SettleError::Unknown));
         }
