@@ -8,12 +8,14 @@
 //! Every question is answered within the policy's deadline, whatever becomes of the store. Where a limit was not agreed upon with the
 //! other nodes yet, because the store was never reached, that is a failure like any other.
 
+mod across_slots;
 mod answer;
 mod counts;
 mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod keys;
 mod locals;
 mod log_lines;
 mod ready;
@@ -32,6 +34,7 @@ use tollgate::ledger::{
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
+use tollgate_core::Moment;
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
@@ -39,6 +42,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::keys::Keys;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -69,7 +73,7 @@ pub struct RedisLedger(Arc<Inner>);
 
 struct Inner {
     coalescer: Coalescer,
-    keys: KeySpace,
+    keys: Keys,
     clock: Clock,
     settings: ArcSwap<StoreSettings>,
     rules: Rules,
@@ -89,7 +93,7 @@ impl RedisLedger {
         let link = Link::open(url, &options.link)?;
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
-            keys: options.keys.clone(),
+            keys: Keys::new(&options.keys),
             clock: options.clock.clone().unwrap_or_else(Clock::system),
             settings: ArcSwap::default(),
             rules: Rules::default(),
@@ -130,9 +134,15 @@ impl Ledger for RedisLedger {
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+        let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
         let numbers = self.0.rules.declare(rules)?;
         self.0.settings.store(Arc::new(settings.clone()));
-        self.0.declaring.wake();
+        if self.0.keys.put(keys) {
+            // Under another tag no record of a limit is there yet.
+            self.0.declaring.wake_all();
+        } else {
+            self.0.declaring.wake();
+        }
         Ok(numbers)
     }
 
@@ -164,7 +174,7 @@ impl Inner {
 
     async fn decide(self: &Arc<Self>, question: Question) -> Answer {
         let Question { charges, manner, watched } = question;
-        let ready = match Ready::of(&self.keys, &self.rules, charges) {
+        let ready = match Ready::of(&self.keys.now(), &self.rules, charges) {
             Ok(ready) => ready,
             Err(error) => return answer::at_fault(error),
         };
@@ -190,33 +200,49 @@ impl Inner {
         if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
-        let Some(pass) = self.gate.allow(sent) else {
-            return self.fall_back(&ready, &manner);
+        let asked = match self.apart(&ready, &manner) {
+            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,
+            Ok(None) => self.ask_at_once(&ready, &manner, sent).await,
+            Err(error) => Some(Err(error)),
         };
-        match self.ask(&ready, manner.clone()).await {
-            Ok(checked) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+        match asked {
+            Some(Ok(checked)) => {
                 self.denials.note(&ready, &checked, sent);
                 answer::of_checked(&checked, ready.charges.len())
             }
-            // The check itself is at fault, which says nothing about the store.
-            Err(AskError::Batch(BatchError::Check(error))) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-                answer::at_fault(error)
-            }
-            // So is what a key holds that is not ours.
-            Err(error @ AskError::Link(LinkError::Server(ServerError::WrongType(_)))) => {
+            // The check itself is at fault.
+            Some(Err(AskError::Batch(BatchError::Check(error)))) => answer::at_fault(error),
+            Some(Err(error)) => {
+                if is_of_the_key(&error) {
+                    self.surveyed.tell_of_fault(&error, sent);
+                }
                 self.counters.note_failure(&error);
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-                self.surveyed.tell_of_fault(&error, sent);
                 self.fall_back(&ready, &manner)
             }
-            Err(error) => {
-                self.counters.note_failure(&error);
-                self.gate.failed(pass, self.clock.now(), &error);
-                self.fall_back(&ready, &manner)
-            }
+            None => self.fall_back(&ready, &manner),
         }
+    }
+
+    /// Asks the store by one call; `None` if it is not to be asked now.
+    async fn ask_at_once(
+        &self,
+        ready: &Ready,
+        manner: &Manner,
+        sent: Moment,
+    ) -> Option<Result<Checked, AskError>> {
+        let pass = self.gate.allow_at(self.place(ready), sent)?;
+        let asked = self.ask(ready, manner.clone()).await;
+        match &asked {
+            // A check that is at fault says nothing about the store, nor does what a key holds that is not ours.
+            Ok(_) | Err(AskError::Batch(BatchError::Check(_))) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+            }
+            Err(error) if is_of_the_key(error) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+            }
+            Err(error) => self.gate.failed(pass, self.clock.now(), error),
+        }
+        Some(asked)
     }
 
     /// Asks the store, within the deadline.
@@ -240,7 +266,9 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
-                let Ok(ready) = Ready::of(&inner.keys, &inner.rules, vec![charge.clone()]) else { continue };
+                let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else {
+                    continue;
+                };
                 if ready.is_agreed
                     && let Ok(checked) = inner.ask(&ready, Manner::Check).await
                     && !checked.is_admitted()
@@ -252,7 +280,7 @@ impl Inner {
     }
 
     async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
-        let ready = Ready::of_bucket(&self.keys, &self.rules, &bucket).ok_or(LedgerDown)?;
+        let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.denials.forget(&ready.key);
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {
@@ -265,6 +293,11 @@ impl Inner {
             _ => Err(LedgerDown),
         }
     }
+}
+
+/// Whether a key holds what is not ours.
+fn is_of_the_key(error: &AskError) -> bool {
+    matches!(error, AskError::Link(LinkError::Server(ServerError::WrongType(_))))
 }
 
 impl fmt::Debug for RedisLedger {

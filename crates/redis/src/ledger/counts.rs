@@ -18,6 +18,10 @@ pub struct LedgerCounts {
     pub fallbacks: u64,
     /// Checks that were denied by what the store had said before.
     pub denials_remembered: u64,
+    /// Buckets that a check held and gave back, in Cluster, since another denied or nobody waited any more.
+    pub released: u64,
+    /// Those that it could not give back: they stay charged until they have refilled.
+    pub unreleased: u64,
     /// Questions that the store did not answer in time.
     pub timed_out: u64,
     /// Questions that failed otherwise.
@@ -74,6 +78,8 @@ impl Latency {
 pub(super) struct Counters {
     pub(super) fallbacks: Count,
     pub(super) denials_remembered: Count,
+    pub(super) released: Count,
+    pub(super) unreleased: Count,
     pub(super) latency: Latency,
     timed_out: Count,
     failed: Count,
@@ -91,6 +97,8 @@ impl Counters {
         LedgerCounts {
             fallbacks: self.fallbacks.get(),
             denials_remembered: self.denials_remembered.get(),
+            released: self.released.get(),
+            unreleased: self.unreleased.get(),
             timed_out: self.timed_out.get(),
             failed: self.failed.get(),
             latency: std::array::from_fn(|at| self.latency.within[at].get()),

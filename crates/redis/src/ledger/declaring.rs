@@ -114,7 +114,7 @@ enum Failure {
 
 async fn declare_as(inner: &Inner, entry: &RuleEntry, identity: &RuleIdentity) -> Result<Agreed, Failure> {
     let declared = Declared { algorithm: entry.algorithm, slowest: None };
-    let mut declaration = Declaration::new(&inner.keys, identity, declared);
+    let mut declaration = Declaration::new(&inner.keys.now(), identity, declared);
     let mut call = declaration.begin();
     loop {
         let reply = inner.coalescer.link().call(call, WITHIN).await.map_err(Failure::Link)?;

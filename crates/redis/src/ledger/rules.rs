@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::Algorithm;
@@ -27,6 +28,8 @@ pub(super) struct RuleEntry {
     pub(super) identity: RuleIdentity,
     pub(super) algorithm: Algorithm,
     pub(super) on_failure: OnStoreFailure,
+    /// How many clients share a bucket.
+    pub(super) breadth: Breadth,
     /// What was agreed upon with the other nodes; `None` until the store was reached.
     pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
     /// Whether it was told that it is not agreed upon.
@@ -65,6 +68,7 @@ impl Rules {
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
                 on_failure: rule.rule.on_store_failure,
+                breadth: rule.breadth,
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
             });

@@ -24,6 +24,12 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
             "Checks that were denied by what the store had said before",
             counts.denials_remembered,
         ),
+        ("store_released", "Buckets that a check over several slots held and gave back", counts.released),
+        (
+            "store_unreleased",
+            "Buckets that a check over several slots held and could not give back",
+            counts.unreleased,
+        ),
     ] {
         registry.register(name, help, ConstCounter::new(count));
     }
