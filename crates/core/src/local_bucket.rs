@@ -14,6 +14,9 @@
 //! shares), and `rate · 1 s` coming out (while they settle, the store refills beside what nodes hold, and nodes mint, too), if every
 //! node notices within half a second that the store is back, as its [`crate::Breaker`] does. A store that comes back empty costs one burst
 //! more. It does not talk to the store itself, and knows one bucket of one node.
+//!
+//! An answer may come late, when the node has decided by its share already: what the store has charged then is taken out of it once
+//! less at the return ([`LocalBucket::store_charged`]), and what it held is a better start than a guess ([`LocalBucket::store_told`]).
 
 use crate::stamped_level::{StampedBalance, StampedLevel};
 use crate::{Cost, LocalShare, Moment, Span, Tokens};
@@ -35,17 +38,20 @@ pub struct LocalBucket {
     stored: StampedBalance,
     /// What the store has of the node's share, as far as it knows of no spending: never less than the above before the return.
     beside: StampedBalance,
+    /// With how many micro-tokens it started; `None` once the store has said what there was.
+    guessed: Option<u64>,
     phase: Phase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Away,
-    /// The store was to be charged, from this moment on.
+    /// The store was to be charged, from this moment on; `owed` is what it has charged too much by then.
     Returning {
         since: Moment,
+        owed: u64,
     },
-    /// `held` is what was there at the return.
+    /// `held` is what was there at the return, and what the store owes.
     Settling {
         until: Moment,
         held: u64,
@@ -93,7 +99,8 @@ impl LocalBucket {
             (None, LocalStart::Empty) => Tokens::ZERO,
         };
         let stored = StampedBalance { micros: held.as_micros().cast_signed(), stamp: now };
-        LocalBucket { stored, beside: stored, phase: Phase::Away }
+        let guessed = if seen.is_some() { None } else { Some(held.as_micros()) };
+        LocalBucket { stored, beside: stored, guessed, phase: Phase::Away }
     }
 
     /// What a check would be told by this node's share. Spends nothing.
@@ -126,21 +133,66 @@ impl LocalBucket {
         if self.phase != Phase::Away {
             return None;
         }
-        self.phase = Phase::Returning { since: now };
-        Some(StampedLevel::new(share.limit(), self.beside, now).held())
+        let beside = StampedLevel::new(share.limit(), self.beside, now);
+        self.phase = Phase::Returning { since: now, owed: beside.micros().min(0).unsigned_abs() };
+        Some(beside.held())
     }
 
     /// The store has charged it.
     pub fn is_charged(&mut self, share: &LocalShare, now: Moment) {
-        let Phase::Returning { since } = self.phase else { return };
-        self.beside = StampedBalance { micros: 0, stamp: since };
-        let held = self.level(share, now).held().as_micros();
+        let Phase::Returning { since, owed } = self.phase else { return };
+        self.beside = StampedBalance { micros: 0, stamp: since }.plus(signed(owed).saturating_neg());
+        let held = self.level(share, now).held().as_micros().saturating_add(owed);
         self.phase = Phase::Settling { until: now + LocalBucket::SETTLING, held, spent: 0 };
     }
 
     /// The store is silent again, or did not take what was charged. The node goes on by its share, and nothing is charged twice.
     pub fn store_is_gone(&mut self) {
         self.phase = Phase::Away;
+    }
+
+    /// The store has charged `cost` for a check that this node has decided by its share, since the answer came late. Whether the node
+    /// admitted it or not, it counts in the store as the node has decided in the end.
+    pub fn store_charged(&mut self, share: &LocalShare, cost: Cost, now: Moment) {
+        let cost = cost.as_micros();
+        self.beside = StampedLevel::new(share.limit(), self.beside, now).charged(cost).stored();
+        match &mut self.phase {
+            Phase::Away => {}
+            Phase::Returning { owed, .. } => *owed = owed.saturating_add(cost),
+            Phase::Settling { held, .. } => *held = held.saturating_add(cost),
+        }
+    }
+
+    /// The store said late what the bucket had held when the node began to decide by its share: as if it had been seen before. Says
+    /// nothing to a node that had seen it, or has been told.
+    pub fn store_told(&mut self, share: &LocalShare, balance: Tokens, now: Moment) {
+        let Some(guessed) = self.guessed.take().filter(|_| self.phase == Phase::Away) else { return };
+        let truly = signed(share.of(balance).min(share.limit().burst()).as_micros());
+        for stored in [&mut self.stored, &mut self.beside] {
+            let level = StampedLevel::new(share.limit(), *stored, now);
+            *stored = level.stored_plus(truly - signed(guessed));
+        }
+    }
+
+    /// A charge of this node turned out to have cost something else: the rest is given back, no fuller than full, or what is over is
+    /// charged, into debt if need be.
+    pub fn correct(&mut self, share: &LocalShare, charged: Cost, truly: Cost, now: Moment) {
+        let (charged, truly) = (charged.as_micros(), truly.as_micros());
+        let level = self.level(share, now);
+        let after = level.given(charged.saturating_sub(truly)).charged(truly.saturating_sub(charged));
+        self.stored = after.stored();
+        if let Phase::Settling { held, spent, .. } = &mut self.phase {
+            let given = after.micros().saturating_sub(level.micros());
+            match u64::try_from(given) {
+                Ok(given) => *held = held.saturating_add(given),
+                Err(_) => *spent = spent.saturating_add(given.unsigned_abs()),
+            }
+        }
+    }
+
+    /// What the node may spend at `now`.
+    pub fn held(&self, share: &LocalShare, now: Moment) -> Tokens {
+        self.level(share, now).held()
     }
 
     /// Whether the node has settled by `now`: then what to do in the store, and from then on the store is asked.
@@ -158,6 +210,10 @@ impl LocalBucket {
     fn level(&self, share: &LocalShare, now: Moment) -> StampedLevel {
         StampedLevel::new(share.limit(), self.stored, now)
     }
+}
+
+fn signed(micros: u64) -> i64 {
+    i64::try_from(micros).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -239,5 +295,86 @@ mod tests {
             Some(tokens(3)),
             "what it minted since for this node"
         );
+    }
+
+    /// What is in the store in the end, of 100 before the outage, where nothing is minted meanwhile.
+    fn left_in_the_store(spent: u64, late: u64, is_late_while_settling: bool) -> u64 {
+        let mut bucket = LocalBucket::enter(&share(), Some(tokens(100)), LocalStart::Full, START);
+        let mut store = tokens(100).as_micros();
+        let _ = bucket.check(&share(), Cost::tokens(spent), START);
+        let charge = |bucket: &mut LocalBucket, store: &mut u64| {
+            bucket.store_charged(&share(), Cost::tokens(late), START);
+            *store -= tokens(late).as_micros();
+        };
+        if !is_late_while_settling {
+            charge(&mut bucket, &mut store);
+        }
+        store -= bucket.store_is_back(&share(), START).unwrap().as_micros();
+        bucket.is_charged(&share(), START);
+        if is_late_while_settling {
+            charge(&mut bucket, &mut store);
+        }
+        match bucket.settled(START + LocalBucket::SETTLING).unwrap() {
+            Correction::Charge(more) => store -= more.as_micros(),
+            Correction::GiveBack(rest) => store += rest.as_micros(),
+        }
+        Tokens::from_micros(store).whole()
+    }
+
+    #[test]
+    fn what_the_store_has_charged_late_is_charged_once_and_given_back_if_the_node_denied() {
+        for is_late_while_settling in [false, true] {
+            let left = |spent, late| left_in_the_store(spent, late, is_late_while_settling);
+            assert_eq!(left(4, 0), 96, "no answer came");
+            assert_eq!(left(4, 4), 96, "the node admitted it, and so did the store");
+            assert_eq!(left(0, 30), 100, "more than the share: the node denied it");
+            assert_eq!(left(20, 26), 80, "one of 20 was admitted, one of 6 denied");
+        }
+    }
+
+    #[test]
+    fn a_late_charge_is_not_forgotten_by_a_store_that_comes_and_goes() {
+        let mut bucket = LocalBucket::enter(&share(), Some(tokens(100)), LocalStart::Full, START);
+        bucket.store_charged(&share(), Cost::tokens(5), START);
+        assert_eq!(bucket.store_is_back(&share(), START), Some(tokens(20)), "25 less 5");
+        bucket.store_charged(&share(), Cost::tokens(5), START);
+        bucket.store_is_gone();
+        assert_eq!(bucket.store_is_back(&share(), START), Some(tokens(15)), "it did not take the charge");
+        bucket.is_charged(&share(), START);
+        bucket.store_is_gone();
+        assert_eq!(bucket.store_is_back(&share(), START), Some(Tokens::ZERO));
+    }
+
+    #[test]
+    fn a_guess_is_corrected_by_the_first_late_answer_and_what_was_spent_stays_spent() {
+        let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Full, START);
+        bucket.check(&share(), Cost::tokens(5), START);
+        bucket.store_told(&share(), tokens(40), START);
+        assert_eq!(bucket.held(&share(), START), tokens(5), "a quarter of 40, less 5");
+        bucket.store_told(&share(), tokens(100), START);
+        assert_eq!(bucket.held(&share(), START), tokens(5), "later answers are of checks since");
+        assert_eq!(bucket.store_is_back(&share(), START), Some(tokens(10)));
+        let mut empty = LocalBucket::enter(&share(), None, LocalStart::Empty, START);
+        empty.store_told(&share(), tokens(40), START);
+        assert_eq!(empty.held(&share(), START), tokens(10));
+        let mut seen = LocalBucket::enter(&share(), Some(tokens(40)), LocalStart::Full, START);
+        seen.store_told(&share(), tokens(100), START);
+        assert_eq!(seen.held(&share(), START), tokens(10));
+    }
+
+    #[test]
+    fn a_charge_that_cost_something_else_is_corrected_here_and_so_in_the_store() {
+        for (truly, left) in [(2, 98), (9, 91)] {
+            let mut bucket = LocalBucket::enter(&share(), Some(tokens(100)), LocalStart::Full, START);
+            bucket.check(&share(), Cost::tokens(5), START);
+            let taken = bucket.store_is_back(&share(), START).unwrap().whole();
+            bucket.is_charged(&share(), START);
+            bucket.correct(&share(), Cost::tokens(5), Cost::tokens(truly), START);
+            let rest = match bucket.settled(START + LocalBucket::SETTLING).unwrap() {
+                Correction::GiveBack(rest) => rest.whole(),
+                Correction::Charge(_) => 0,
+            };
+            assert_eq!(100 - taken + rest, left);
+        }
     }
 }
