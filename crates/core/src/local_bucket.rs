@@ -49,12 +49,12 @@ enum Phase {
     /// The store was to be charged, from this moment on; `owed` is what it has charged too much by then.
     Returning {
         since: Moment,
-        owed: u64,
+        owed: i64,
     },
     /// `held` is what was there at the return, and what the store owes.
     Settling {
         until: Moment,
-        held: u64,
+        held: i64,
         spent: u64,
     },
 }
@@ -134,15 +134,15 @@ impl LocalBucket {
             return None;
         }
         let beside = StampedLevel::new(share.limit(), self.beside, now);
-        self.phase = Phase::Returning { since: now, owed: beside.micros().min(0).unsigned_abs() };
+        self.phase = Phase::Returning { since: now, owed: beside.micros().min(0).saturating_neg() };
         Some(beside.held())
     }
 
     /// The store has charged it.
     pub fn is_charged(&mut self, share: &LocalShare, now: Moment) {
         let Phase::Returning { since, owed } = self.phase else { return };
-        self.beside = StampedBalance { micros: 0, stamp: since }.plus(signed(owed).saturating_neg());
-        let held = self.level(share, now).held().as_micros().saturating_add(owed);
+        self.beside = StampedBalance { micros: 0, stamp: since }.plus(owed.saturating_neg());
+        let held = self.level(share, now).micros().saturating_add(owed);
         self.phase = Phase::Settling { until: now + LocalBucket::SETTLING, held, spent: 0 };
     }
 
@@ -158,19 +158,23 @@ impl LocalBucket {
         self.beside = StampedLevel::new(share.limit(), self.beside, now).charged(cost).stored();
         match &mut self.phase {
             Phase::Away => {}
-            Phase::Returning { owed, .. } => *owed = owed.saturating_add(cost),
-            Phase::Settling { held, .. } => *held = held.saturating_add(cost),
+            Phase::Returning { owed, .. } => *owed = owed.saturating_add(signed(cost)),
+            Phase::Settling { held, .. } => *held = held.saturating_add(signed(cost)),
         }
     }
 
     /// The store said late what the bucket had held when the node began to decide by its share: as if it had been seen before. Says
     /// nothing to a node that had seen it, or has been told.
     pub fn store_told(&mut self, share: &LocalShare, balance: Tokens, now: Moment) {
-        let Some(guessed) = self.guessed.take().filter(|_| self.phase == Phase::Away) else { return };
+        let Some(guessed) = self.guessed.take() else { return };
         let truly = signed(share.of(balance).min(share.limit().burst()).as_micros());
+        let more = truly - signed(guessed);
         for stored in [&mut self.stored, &mut self.beside] {
-            let level = StampedLevel::new(share.limit(), *stored, now);
-            *stored = level.stored_plus(truly - signed(guessed));
+            *stored = StampedLevel::new(share.limit(), *stored, now).stored_plus(more);
+        }
+        // Then the guess was taken out of the store. Once that has been settled, all but what was spent is put back anyway.
+        if let Phase::Returning { owed, .. } = &mut self.phase {
+            *owed = owed.saturating_sub(more);
         }
     }
 
@@ -181,12 +185,9 @@ impl LocalBucket {
         let level = self.level(share, now);
         let after = level.given(charged.saturating_sub(truly)).charged(truly.saturating_sub(charged));
         self.stored = after.stored();
-        if let Phase::Settling { held, spent, .. } = &mut self.phase {
+        if let Phase::Settling { held, .. } = &mut self.phase {
             let given = after.micros().saturating_sub(level.micros());
-            match u64::try_from(given) {
-                Ok(given) => *held = held.saturating_add(given),
-                Err(_) => *spent = spent.saturating_add(given.unsigned_abs()),
-            }
+            *held = held.saturating_add(given);
         }
     }
 
@@ -198,11 +199,11 @@ impl LocalBucket {
     /// Whether the node has settled by `now`: then what to do in the store, and from then on the store is asked.
     pub fn settled(&self, now: Moment) -> Option<Correction> {
         match self.phase {
-            Phase::Settling { until, held, spent } if now >= until => Some(if spent > held {
-                Correction::Charge(Tokens::from_micros(spent - held))
-            } else {
-                Correction::GiveBack(Tokens::from_micros(held - spent))
-            }),
+            Phase::Settling { until, held, spent } if now >= until => {
+                let left = held.saturating_sub(signed(spent));
+                let amount = Tokens::from_micros(left.unsigned_abs());
+                Some(if left < 0 { Correction::Charge(amount) } else { Correction::GiveBack(amount) })
+            }
             Phase::Settling { .. } | Phase::Returning { .. } | Phase::Away => None,
         }
     }
@@ -329,6 +330,38 @@ mod tests {
             assert_eq!(left(4, 4), 96, "the node admitted it, and so did the store");
             assert_eq!(left(0, 30), 100, "more than the share: the node denied it");
             assert_eq!(left(20, 26), 80, "one of 20 was admitted, one of 6 denied");
+        }
+    }
+
+    /// The store had 1, of which it has charged 1 late; the node guessed a full share of 25 and has spent 1 of it.
+    #[test]
+    fn whenever_the_store_says_what_it_had_a_wrong_guess_leaves_it_with_what_was_not_spent() {
+        for told_at in 0..3 {
+            let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Full, START);
+            bucket.check(&share(), Cost::ONE, START);
+            let mut store = 1_000_000_i64;
+            let mut taken = 0;
+            for phase in 0..3 {
+                if phase == told_at {
+                    bucket.store_told(&share(), tokens(1), START);
+                    bucket.store_charged(&share(), Cost::ONE, START);
+                    store -= 1_000_000;
+                }
+                match phase {
+                    0 => taken = signed(bucket.store_is_back(&share(), START).unwrap().as_micros()),
+                    1 => {
+                        store -= taken;
+                        bucket.is_charged(&share(), START);
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(bucket.held(&share(), START), Tokens::ZERO, "a quarter of 1, less 1");
+            store += match bucket.settled(START + LocalBucket::SETTLING).unwrap() {
+                Correction::Charge(more) => -signed(more.as_micros()),
+                Correction::GiveBack(rest) => signed(rest.as_micros()),
+            };
+            assert_eq!(store, 0, "told in phase {told_at}");
         }
     }
 

@@ -14,6 +14,7 @@ mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod late;
 mod locals;
 mod ready;
 mod reservations;
@@ -21,7 +22,7 @@ mod rules;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
@@ -37,6 +38,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::late::{Latecomers, Unanswered};
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -72,6 +74,9 @@ struct Inner {
     gate: Gate,
     denials: Denials,
     locals: Locals,
+    latecomers: Latecomers,
+    /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
+    origin: u64,
     counters: Counters,
 }
 
@@ -80,16 +85,19 @@ impl RedisLedger {
     /// files that TLS needs cannot be read.
     pub fn open(url: &StoreUrl, options: &LedgerOptions) -> Result<RedisLedger, TlsError> {
         let link = Link::open(url, &options.link)?;
+        let clock = options.clock.clone().unwrap_or_else(Clock::system);
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
             keys: options.keys.clone(),
-            clock: options.clock.clone().unwrap_or_else(Clock::system),
+            origin: origin_of(&clock),
+            clock,
             settings: ArcSwap::default(),
             rules: Rules::default(),
             declaring: Declaring::default(),
             gate: Gate::default(),
             denials: Denials::default(),
             locals: Locals::default(),
+            latecomers: Latecomers::default(),
             counters: Counters::default(),
         });
         declaring::run(&inner);
@@ -182,20 +190,24 @@ impl Inner {
                 answer::of_checked(&checked, ready.charges.len())
             }
             // The check itself is at fault, which says nothing about the store.
-            Err(AskError::Batch(BatchError::Check(error))) => {
+            Err(Unanswered { error: AskError::Batch(BatchError::Check(error)), .. }) => {
                 self.gate.succeeded(pass, self.clock.now(), &self.declaring);
                 answer::at_fault(error)
             }
-            Err(error) => {
+            Err(Unanswered { error, late }) => {
                 self.counters.note_failure(&error);
                 self.gate.failed(pass, self.clock.now(), &error);
-                self.fall_back(&ready, &manner)
+                let answer = self.fall_back(&ready, &manner);
+                if let Some(late) = late.filter(|_| manner != Manner::Peek) {
+                    self.follow(late, ready, sent, &answer);
+                }
+                answer
             }
         }
     }
 
     /// Asks the store, within the deadline.
-    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, AskError> {
+    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, Unanswered> {
         let (add, record) = self.operation(ready, manner)?;
         let keys: Vec<KeyName> =
             ready.charges.iter().map(|charge| charge.key.clone()).chain(record).collect();
@@ -203,10 +215,14 @@ impl Inner {
         let mut pending = self.coalescer.submit(&keys, add)?;
         let told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
-        match told? {
-            Told::Checked(checked) => Ok(checked),
-            Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
-            _ => Err(LinkError::Lost.into()),
+        match told {
+            Ok(Told::Checked(checked)) => Ok(checked),
+            Ok(Told::Fault(fault)) => Err(LinkError::Server(fault.into()).into()),
+            Ok(_) => Err(LinkError::Lost.into()),
+            Err(LinkError::TimedOut) => {
+                Err(Unanswered { error: LinkError::TimedOut.into(), late: Some(pending) })
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -240,6 +256,12 @@ impl Inner {
             _ => Err(LedgerDown),
         }
     }
+}
+
+/// Nanoseconds from 1970 to this clock's origin, as the wall clock has it now.
+fn origin_of(clock: &Clock) -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos())
 }
 
 impl fmt::Debug for RedisLedger {

@@ -26,6 +26,8 @@ pub struct LedgerCounts {
     pub latency: [u64; LATENCY_BOUNDS_MICROS.len() + 1],
     /// Microseconds that all answers took.
     pub latency_sum_micros: u64,
+    /// Answers that came after their deadline, and were reconciled with what this node had decided meanwhile.
+    pub late: u64,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
     /// Whether the store is asked.
@@ -75,6 +77,7 @@ pub(super) struct Counters {
     pub(super) fallbacks: Count,
     pub(super) denials_remembered: Count,
     pub(super) latency: Latency,
+    pub(super) late: Count,
     timed_out: Count,
     failed: Count,
 }
@@ -95,6 +98,7 @@ impl Counters {
             failed: self.failed.get(),
             latency: std::array::from_fn(|at| self.latency.within[at].get()),
             latency_sum_micros: self.latency.sum_micros.get(),
+            late: self.late.get(),
             local_buckets: inner.locals.len(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),

@@ -22,9 +22,8 @@ impl Inner {
         if ready.charges.iter().any(|charge| charge.on_failure == OnStoreFailure::Closed) {
             return Answer::Unavailable { wait: CLOSED_WAIT };
         }
-        let is_peek = matches!(manner, Manner::Peek);
         let mode = StoreMode::Fallback;
-        if let Some((verdict, buckets)) = self.decide_locally(ready, is_peek) {
+        if let Some((verdict, buckets)) = self.decide_locally(ready, manner) {
             return Answer::Decided { verdict, buckets, mode };
         }
         // Nobody has a say: what a full bucket holds is as good an answer as any.

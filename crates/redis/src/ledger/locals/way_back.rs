@@ -1,0 +1,133 @@
+//! The way of local buckets back into the store (PROTOCOLS.md 8).
+//!
+//! Nothing leaves the node's hands before the store may be asked, and what it did not do is undone: a bucket whose last step failed is
+//! this node's again, as it was.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tollgate_core::{Correction, Cost, Moment, Tokens};
+
+use super::local::{Local, Step};
+use crate::ledger::Inner;
+use crate::{Batch, BatchError, KeyName, LinkError, SharedLimit, Told};
+
+/// How often buckets are looked after that are to go back.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the store may take for them: nobody waits.
+const WITHIN: Duration = Duration::from_millis(250);
+/// Most buckets that go back at a time.
+const BACK_MAX: usize = 512;
+
+/// A bucket that is to go back.
+struct Due {
+    key: KeyName,
+    limit: SharedLimit,
+    debt_max: Tokens,
+    step: Step,
+    /// The bucket, if this is the last step.
+    local: Option<Local>,
+}
+
+impl Inner {
+    /// Brings buckets back into the store until there are none.
+    pub(super) async fn bring_back(self: Arc<Self>) {
+        while self.locals.len() > 0 {
+            tokio::time::sleep(LOOK).await;
+            self.bring_some_back().await;
+        }
+    }
+
+    async fn bring_some_back(self: &Arc<Self>) {
+        let now = self.clock.now();
+        let Some(pass) = self.gate.allow(now) else { return };
+        let due = self.due(now);
+        if due.is_empty() {
+            return self.gate.unused(pass, now);
+        }
+        let submit = |due: &Due| {
+            let add = operation(due.key.clone(), due.limit.clone(), due.debt_max, due.step);
+            self.coalescer.submit(std::slice::from_ref(&due.key), add).ok()
+        };
+        let sent: Vec<_> = due.iter().map(submit).collect();
+        let (until, mut failure) = (Instant::now() + WITHIN, None);
+        for (due, pending) in due.into_iter().zip(sent) {
+            let told = match pending {
+                Some(mut pending) => pending.within(until.saturating_duration_since(Instant::now())).await,
+                None => Err(LinkError::Lost),
+            };
+            // A key that holds something else is no failure of the store; the bucket cannot go back, nor stay for ever.
+            let is_done = matches!(told, Ok(Told::Changed(_) | Told::Fault(_)));
+            failure = told.err().or(failure);
+            self.locals.end_step(due.key, due.local, is_done, self.clock.now());
+        }
+        match failure {
+            None => self.gate.succeeded(pass, self.clock.now(), &self.declaring),
+            Some(error) => self.gate.failed(pass, self.clock.now(), &error.into()),
+        }
+    }
+
+    /// What is to be done now. Buckets that have settled are the store's from here on, unless it does not take them.
+    fn due(&self, now: Moment) -> Vec<Due> {
+        let mut table = self.locals.lock();
+        let mut due = Vec::new();
+        for (key, local) in &mut table.buckets {
+            if due.len() == BACK_MAX {
+                break;
+            }
+            let Some(limit) = local.shared_limit() else { continue };
+            let Some(step) = local.step(now) else { continue };
+            due.push(Due { key: key.clone(), limit, debt_max: local.debt_max(), step, local: None });
+        }
+        for due in &mut due {
+            if matches!(due.step, Step::Last(_)) {
+                due.local = table.buckets.remove(&due.key);
+            }
+        }
+        self.locals.count(&table);
+        due
+    }
+}
+
+impl super::Locals {
+    /// The store has done a step of a bucket, or not.
+    fn end_step(&self, key: KeyName, last: Option<Local>, is_done: bool, now: Moment) {
+        let mut table = self.lock();
+        match last {
+            None => match table.buckets.get_mut(&key) {
+                Some(local) if is_done => local.is_charged(now),
+                Some(local) => local.store_is_gone(),
+                None => {}
+            },
+            Some(_) if is_done => {}
+            Some(mut local) => {
+                local.store_is_gone();
+                // Somebody may have asked meanwhile, and begun anew: the emptier one stays.
+                let is_emptier = |anew: &Local| local.held(now) <= anew.held(now);
+                if table.buckets.get(&key).is_none_or(is_emptier) {
+                    table.buckets.insert(key, local);
+                }
+            }
+        }
+        self.count(&table);
+    }
+}
+
+fn operation(
+    key: KeyName,
+    limit: SharedLimit,
+    debt_max: Tokens,
+    step: Step,
+) -> impl Fn(&mut Batch) -> Result<(), BatchError> + Send + 'static {
+    let cost = |amount: Tokens| Cost::micros(amount.as_micros());
+    move |batch| match step {
+        Step::Last(Correction::GiveBack(amount)) if amount > Tokens::ZERO => {
+            batch.give(key.clone(), &limit, cost(amount))
+        }
+        Step::Last(Correction::GiveBack(_)) => batch.take(key.clone(), &limit, cost(Tokens::ZERO), debt_max),
+        Step::First(amount) | Step::Last(Correction::Charge(amount)) => {
+            batch.take(key.clone(), &limit, cost(amount), debt_max)
+        }
+    }
+}

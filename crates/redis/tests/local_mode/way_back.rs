@@ -1,0 +1,36 @@
+//! The way back into the store, where it goes away again.
+
+use std::time::Duration;
+
+use crate::fleet::{FaultProxy, RedisServer, until};
+use crate::instance::{Instance, SOON};
+
+const TEN: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
+                   {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}]}";
+
+/// A bucket that has settled while nobody may ask the store must stay: whoever forgot it would begin with a fresh share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_share() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let proxy = FaultProxy::before(server.port).await;
+    let instance = Instance::start(&proxy.url(), TEN, &["/client"]).await;
+    proxy.cut(true);
+    assert_eq!(instance.admitted("/client", 20).await, 5, "its share");
+    proxy.cut(false);
+    proxy.hang_up();
+    // The node has taken its share out of the store as soon as that has a bucket.
+    let is_taken = || async { server.ask::<u64>("DBSIZE").await.unwrap() > 1 };
+    until("the share is taken out", SOON, is_taken).await;
+    proxy.cut(true);
+    proxy.hang_up();
+    // Until long after it would have settled, over several probes.
+    for _ in 0..15 {
+        assert_eq!(instance.admitted("/client", 10).await, 0, "it was spent already");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    proxy.cut(false);
+    proxy.hang_up();
+    instance.is_exact("/client").await;
+    assert_eq!(instance.left("/client").await, 5, "what was spent is charged, and the rest was put back");
+}
