@@ -208,6 +208,18 @@ impl LocalBucket {
         }
     }
 
+    /// The store has done this late, when the node had gone on by its share: what was given back is not the node's any more.
+    pub fn is_corrected(&mut self, share: &LocalShare, correction: Correction, now: Moment) {
+        let Phase::Settling { held, .. } = &mut self.phase else { return };
+        match correction {
+            Correction::Charge(amount) => *held = held.saturating_add(signed(amount.as_micros())),
+            Correction::GiveBack(amount) => {
+                *held = held.saturating_sub(signed(amount.as_micros()));
+                self.stored = self.level(share, now).charged(amount.as_micros()).stored();
+            }
+        }
+    }
+
     fn level(&self, share: &LocalShare, now: Moment) -> StampedLevel {
         StampedLevel::new(share.limit(), self.stored, now)
     }
@@ -363,6 +375,21 @@ mod tests {
             };
             assert_eq!(store, 0, "told in phase {told_at}");
         }
+    }
+
+    #[test]
+    fn what_is_spent_while_the_store_is_late_to_put_back_the_rest_is_charged_after_it() {
+        let (mut bucket, back) = returned(4);
+        bucket.is_charged(&share(), back);
+        let settled = back + LocalBucket::SETTLING;
+        let correction = bucket.settled(settled).unwrap();
+        assert_eq!(correction, Correction::GiveBack(tokens(16)));
+        bucket.check(&share(), Cost::tokens(3), settled);
+        bucket.is_corrected(&share(), correction, settled);
+        assert_eq!(bucket.settled(settled), Some(Correction::Charge(tokens(3))));
+        bucket.is_corrected(&share(), Correction::Charge(tokens(3)), settled);
+        assert_eq!(bucket.settled(settled), Some(Correction::GiveBack(Tokens::ZERO)));
+        assert!(bucket.held(&share(), settled) <= tokens(5), "only what was minted while it settled");
     }
 
     #[test]

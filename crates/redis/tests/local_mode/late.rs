@@ -40,7 +40,7 @@ async fn what_this_node_admitted_and_the_store_charged_late_is_charged_once() {
         let (admitted, fresh) = late(&server, 1, path, 3).await;
         assert_eq!(admitted, 3);
         let seven = || async { fresh.left(path).await == 7 };
-        until("each was charged once", SOON, seven).await;
+        until(&format!("each of {path} was charged once"), SOON, seven).await;
     }
 }
 
@@ -53,7 +53,7 @@ async fn what_this_node_denied_and_the_store_charged_late_is_given_back() {
         assert_eq!(admitted, expected, "{path}: its share, or nobody");
         let left = 10 - u64::try_from(expected).unwrap();
         let as_decided = || async { fresh.left(path).await == left };
-        until("only what was admitted is charged", SOON, as_decided).await;
+        until(&format!("of {path} only what was admitted is charged"), SOON, as_decided).await;
     }
 }
 

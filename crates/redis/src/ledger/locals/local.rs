@@ -30,6 +30,8 @@ pub(super) struct Local {
     /// The whole limit, of which this is a part.
     algorithm: Algorithm,
     rule: Option<Arc<RuleEntry>>,
+    /// Whether the store was asked for a step, and may have done it or do it yet.
+    is_asked: bool,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,7 @@ impl Local {
                 State::Other(OtherBucket::enter(other.share(instances).ok()?, is_empty, now, origin))
             }
         };
-        Some(Local { state, algorithm: charge.algorithm, rule: charge.rule.clone() })
+        Some(Local { state, algorithm: charge.algorithm, rule: charge.rule.clone(), is_asked: false })
     }
 
     pub(super) fn look(&self, cost: Cost, now: Moment) -> Said {
@@ -159,6 +161,15 @@ impl Local {
 
     /// The store may be asked: what to do there. `None` if nothing is to be done yet.
     pub(super) fn step(&mut self, now: Moment) -> Option<Step> {
+        if self.is_asked {
+            return None;
+        }
+        let step = self.next_step(now);
+        self.is_asked = step.is_some();
+        step
+    }
+
+    fn next_step(&mut self, now: Moment) -> Option<Step> {
         match &mut self.state {
             State::Tokens { bucket, share } => match bucket.settled(now) {
                 Some(correction) => Some(Step::Last(correction)),
@@ -171,16 +182,27 @@ impl Local {
         }
     }
 
-    /// The store has done the first step.
-    pub(super) fn is_charged(&mut self, now: Moment) {
-        match &mut self.state {
-            State::Tokens { bucket, share } => bucket.is_charged(share, now),
-            State::Other(bucket) => bucket.is_charged(),
+    /// The store has done a step, of which the last one late: there is another then.
+    pub(super) fn is_done(&mut self, step: Step, now: Moment) {
+        self.is_asked = false;
+        match (&mut self.state, step) {
+            (State::Tokens { bucket, share }, Step::First(_)) => bucket.is_charged(share, now),
+            (State::Tokens { bucket, share }, Step::Last(correction)) => {
+                bucket.is_corrected(share, correction, now);
+            }
+            (State::Other(bucket), Step::First(_)) => bucket.is_charged(),
+            (
+                State::Other(bucket),
+                Step::Last(Correction::Charge(charged) | Correction::GiveBack(charged)),
+            ) => {
+                bucket.is_corrected(charged);
+            }
         }
     }
 
     /// The store is silent again, or did not do it.
     pub(super) fn store_is_gone(&mut self) {
+        self.is_asked = false;
         match &mut self.state {
             State::Tokens { bucket, .. } => bucket.store_is_gone(),
             State::Other(bucket) => bucket.store_is_gone(),

@@ -154,6 +154,11 @@ impl OtherBucket {
         (self.phase == Phase::Told).then(|| self.owed(now))
     }
 
+    /// The store has charged the rest late, when the node had gone on by its share.
+    pub(super) fn is_corrected(&mut self, charged: Tokens) {
+        self.spent = self.spent.saturating_sub(charged.as_micros());
+    }
+
     /// What was spent without the store and still counts.
     fn owed(&self, now: Moment) -> Tokens {
         if self.ruler.is_of_places() {

@@ -1,7 +1,7 @@
 //! The way of local buckets back into the store (PROTOCOLS.md 8).
 //!
 //! Nothing leaves the node's hands before the store may be asked, and what it did not do is undone: a bucket whose last step failed is
-//! this node's again, as it was.
+//! this node's again, as it was. An answer that is late is waited for, so that no step is done twice; meanwhile the bucket stays.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tollgate_core::{Correction, Cost, Moment, Tokens};
 
 use super::local::{Local, Step};
 use crate::ledger::Inner;
-use crate::{Batch, BatchError, KeyName, LinkError, SharedLimit, Told};
+use crate::{Batch, BatchError, KeyName, LinkError, Pending, SharedLimit, Told};
 
 /// How often buckets are looked after that are to go back.
 const LOOK: Duration = Duration::from_millis(50);
@@ -53,19 +53,33 @@ impl Inner {
         let sent: Vec<_> = due.iter().map(submit).collect();
         let (until, mut failure) = (Instant::now() + WITHIN, None);
         for (due, pending) in due.into_iter().zip(sent) {
-            let told = match pending {
-                Some(mut pending) => pending.within(until.saturating_duration_since(Instant::now())).await,
+            let mut pending = pending;
+            let told = match &mut pending {
+                Some(pending) => pending.within(until.saturating_duration_since(Instant::now())).await,
                 None => Err(LinkError::Lost),
             };
-            // A key that holds something else is no failure of the store; the bucket cannot go back, nor stay for ever.
-            let is_done = matches!(told, Ok(Told::Changed(_) | Told::Fault(_)));
+            match (&told, pending) {
+                (Err(LinkError::TimedOut), Some(pending)) => self.wait_for(due, pending),
+                _ => self.locals.end_step(due, is_done(&told), self.clock.now()),
+            }
             failure = told.err().or(failure);
-            self.locals.end_step(due.key, due.local, is_done, self.clock.now());
         }
         match failure {
             None => self.gate.succeeded(pass, self.clock.now(), &self.declaring),
             Some(error) => self.gate.failed(pass, self.clock.now(), &error.into()),
         }
+    }
+
+    /// The store may do it yet. Until that is known, the bucket is this node's.
+    fn wait_for(self: &Arc<Self>, mut due: Due, pending: Pending) {
+        if let Some(local) = due.local.take() {
+            self.locals.keep(due.key.clone(), local, self.clock.now());
+        }
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            let is_done = is_done(&pending.await);
+            inner.locals.end_step(due, is_done, inner.clock.now());
+        });
     }
 
     /// What is to be done now. Buckets that have settled are the store's from here on, unless it does not take them.
@@ -92,26 +106,35 @@ impl Inner {
 
 impl super::Locals {
     /// The store has done a step of a bucket, or not.
-    fn end_step(&self, key: KeyName, last: Option<Local>, is_done: bool, now: Moment) {
-        let mut table = self.lock();
-        match last {
-            None => match table.buckets.get_mut(&key) {
-                Some(local) if is_done => local.is_charged(now),
-                Some(local) => local.store_is_gone(),
-                None => {}
-            },
+    fn end_step(&self, due: Due, is_done: bool, now: Moment) {
+        match due.local {
             Some(_) if is_done => {}
             Some(mut local) => {
                 local.store_is_gone();
-                // Somebody may have asked meanwhile, and begun anew: the emptier one stays.
-                let is_emptier = |anew: &Local| local.held(now) <= anew.held(now);
-                if table.buckets.get(&key).is_none_or(is_emptier) {
-                    table.buckets.insert(key, local);
-                }
+                self.keep(due.key, local, now);
             }
+            None => match self.lock().buckets.get_mut(&due.key) {
+                Some(local) if is_done => local.is_done(due.step, now),
+                Some(local) => local.store_is_gone(),
+                None => {}
+            },
+        }
+    }
+
+    /// A bucket is this node's again. Somebody may have asked meanwhile, and begun anew: the emptier one stays.
+    fn keep(&self, key: KeyName, local: Local, now: Moment) {
+        let mut table = self.lock();
+        let is_emptier = |anew: &Local| local.held(now) <= anew.held(now);
+        if table.buckets.get(&key).is_none_or(is_emptier) {
+            table.buckets.insert(key, local);
         }
         self.count(&table);
     }
+}
+
+/// Whether the store has done it. A key that holds something else is no failure of the store: the bucket cannot go back, nor stay for ever.
+fn is_done(told: &Result<Told, LinkError>) -> bool {
+    matches!(told, Ok(Told::Changed(_) | Told::Fault(_)))
 }
 
 fn operation(
