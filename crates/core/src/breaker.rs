@@ -129,16 +129,6 @@ impl Breaker {
         }
     }
 
-    /// Nothing was asked after all: whoever comes next may.
-    #[expect(clippy::needless_pass_by_value, reason = "a pass is good for one outcome")]
-    pub fn unused(&mut self, pass: Pass, now: Moment) {
-        if pass.era == self.era
-            && let State::HalfOpen { since, pause, .. } = self.state
-        {
-            self.turn(State::Open { since, probe_at: now, pause });
-        }
-    }
-
     /// What it is.
     pub const fn state(&self) -> BreakerState {
         match self.state {
@@ -223,18 +213,6 @@ mod tests {
         let probe = breaker.allow(at(351)).unwrap();
         assert_eq!(breaker.failed(lost, at(352)), None);
         assert!(breaker.succeeded(probe, at(353)).is_some(), "the old probe says nothing about the new one");
-    }
-
-    #[test]
-    fn a_pass_that_nobody_used_lets_the_next_one_ask() {
-        let mut breaker = opened();
-        let probe = breaker.allow(at(100)).unwrap();
-        breaker.unused(probe, at(100));
-        let probe = breaker.allow(at(100)).unwrap();
-        assert!(breaker.succeeded(probe, at(101)).is_some());
-        let pass = breaker.allow(at(102)).unwrap();
-        breaker.unused(pass, at(102));
-        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     /// Whatever an outage looks like, with a check every millisecond.

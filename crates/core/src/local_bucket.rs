@@ -128,6 +128,11 @@ impl LocalBucket {
         decision
     }
 
+    /// Whether the store was not told yet, or is silent again.
+    pub fn is_away(&self) -> bool {
+        self.phase == Phase::Away
+    }
+
     /// The store answers again: what to charge there at once, into debt if need be. `None` if that was said before.
     pub fn store_is_back(&mut self, share: &LocalShare, now: Moment) -> Option<Tokens> {
         if self.phase != Phase::Away {

@@ -38,7 +38,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
-use self::late::{Latecomers, Unanswered};
+use self::late::Latecomers;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -190,24 +190,20 @@ impl Inner {
                 answer::of_checked(&checked, ready.charges.len())
             }
             // The check itself is at fault, which says nothing about the store.
-            Err(Unanswered { error: AskError::Batch(BatchError::Check(error)), .. }) => {
+            Err(AskError::Batch(BatchError::Check(error))) => {
                 self.gate.succeeded(pass, self.clock.now(), &self.declaring);
                 answer::at_fault(error)
             }
-            Err(Unanswered { error, late }) => {
+            Err(error) => {
                 self.counters.note_failure(&error);
                 self.gate.failed(pass, self.clock.now(), &error);
-                let answer = self.fall_back(&ready, &manner);
-                if let Some(late) = late.filter(|_| manner != Manner::Peek) {
-                    self.follow(late, ready, sent, &answer);
-                }
-                answer
+                self.fall_back(&ready, &manner)
             }
         }
     }
 
     /// Asks the store, within the deadline.
-    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, Unanswered> {
+    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, AskError> {
         let (add, record) = self.operation(ready, manner)?;
         let keys: Vec<KeyName> =
             ready.charges.iter().map(|charge| charge.key.clone()).chain(record).collect();
@@ -215,14 +211,13 @@ impl Inner {
         let mut pending = self.coalescer.submit(&keys, add)?;
         let told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
-        match told {
-            Ok(Told::Checked(checked)) => Ok(checked),
-            Ok(Told::Fault(fault)) => Err(LinkError::Server(fault.into()).into()),
-            Ok(_) => Err(LinkError::Lost.into()),
-            Err(LinkError::TimedOut) => {
-                Err(Unanswered { error: LinkError::TimedOut.into(), late: Some(pending) })
-            }
-            Err(error) => Err(error.into()),
+        if told == Err(LinkError::TimedOut) {
+            ready.late.put(pending, begun);
+        }
+        match told? {
+            Told::Checked(checked) => Ok(checked),
+            Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
+            _ => Err(LinkError::Lost.into()),
         }
     }
 

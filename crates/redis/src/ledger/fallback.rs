@@ -16,8 +16,14 @@ use super::ready::Ready;
 const CLOSED_WAIT: Span = Span::from_secs(1);
 
 impl Inner {
-    /// The answer of this node alone.
+    /// The answer of this node alone; if the store's comes late, the two are reconciled.
     pub(super) fn fall_back(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Answer {
+        let answer = self.decide_alone(ready, manner);
+        self.follow(ready, manner, &answer);
+        answer
+    }
+
+    fn decide_alone(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Answer {
         self.counters.fallbacks.add(1);
         if ready.charges.iter().any(|charge| charge.on_failure == OnStoreFailure::Closed) {
             return Answer::Unavailable { wait: CLOSED_WAIT };

@@ -30,11 +30,6 @@ impl Gate {
         }
     }
 
-    /// Nothing was asked after all, which says nothing about the store: whoever comes next may ask.
-    pub(super) fn unused(&self, pass: Pass, now: Moment) {
-        self.lock().unused(pass, now);
-    }
-
     pub(super) fn failed(&self, pass: Pass, now: Moment, error: &AskError) {
         if let Some(BreakerChange::Opened) = self.lock().failed(pass, now) {
             tracing::warn!(%error, "the shared store does not answer; rules do what `on_store_failure` says");

@@ -4,34 +4,34 @@
 //! store held; where there is no such bucket, or the check was refused, the charge is let go by its receipt. Bounded: what
 //! finds no room stands as the store has charged it, which denies more and admits nothing more.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tollgate::ledger::Answer;
+use tollgate::ledger::{Answer, Manner};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Cost, Moment, Tokens};
 
 use super::Inner;
 use super::ready::{Ready, ReadyCharge};
-use crate::{AskError, Batch, BucketTold, Checked, Pending, Told};
+use crate::{Batch, BucketTold, Checked, Pending, Told};
 
 /// Most answers that are waited for after their deadline.
 const LATE_MAX: usize = 8_192;
 /// How long the store may take to let go: nobody waits.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// A question without an answer in time.
-#[derive(Debug)]
-pub(super) struct Unanswered {
-    pub(super) error: AskError,
-    /// The answer, which may come yet.
-    pub(super) late: Option<Pending>,
-}
+/// The answer to a question that has missed its deadline, and when the question was sent.
+#[derive(Debug, Default)]
+pub(super) struct Late(Mutex<Option<(Pending, Moment)>>);
 
-impl<E: Into<AskError>> From<E> for Unanswered {
-    fn from(error: E) -> Unanswered {
-        Unanswered { error: error.into(), late: None }
+impl Late {
+    pub(super) fn put(&self, pending: Pending, sent: Moment) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((pending, sent));
+    }
+
+    fn take(&self) -> Option<(Pending, Moment)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
@@ -41,14 +41,16 @@ pub(super) struct Latecomers(AtomicUsize);
 
 impl Inner {
     /// Waits for the answer to a question that was answered by this node instead.
-    pub(super) fn follow(self: &Arc<Self>, late: Pending, ready: Ready, sent: Moment, instead: &Answer) {
+    pub(super) fn follow(self: &Arc<Self>, ready: &Ready, manner: &Manner, instead: &Answer) {
+        let Some((late, sent)) = ready.late.take().filter(|_| *manner != Manner::Peek) else { return };
         if self.latecomers.0.fetch_add(1, Ordering::Relaxed) >= LATE_MAX {
             self.latecomers.0.fetch_sub(1, Ordering::Relaxed);
             return;
         }
         let was_admitted = matches!(instead, Answer::Decided { verdict, .. } if verdict.is_admitted());
-        let inner = Arc::clone(self);
+        let (inner, charges) = (Arc::clone(self), ready.charges.clone());
         tokio::spawn(async move {
+            let ready = Ready { charges, is_agreed: true, late: Late::default() };
             if let Ok(Told::Checked(checked)) = late.await {
                 inner.counters.late.add(1);
                 inner.reconcile(&ready, &checked, sent, was_admitted).await;

@@ -8,6 +8,7 @@ use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Algorithm, Cost, Limit};
 
+use super::late::Late;
 use super::rules::{RuleEntry, Rules};
 use crate::{Charge, KeyName, KeySpace, SharedLimit};
 
@@ -17,6 +18,8 @@ pub(super) struct Ready {
     pub(super) charges: Vec<ReadyCharge>,
     /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
     pub(super) is_agreed: bool,
+    /// The store's answer, if it is late.
+    pub(super) late: Late,
 }
 
 /// One charge of it.
@@ -46,7 +49,8 @@ impl Ready {
         rules: &Rules,
         charges: Vec<LedgerCharge>,
     ) -> Result<Ready, CheckError> {
-        let mut ready = Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true };
+        let mut ready =
+            Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true, late: Late::default() };
         for LedgerCharge { bucket, cost } in charges {
             let charge = ready_charge(keys, rules, bucket, cost)?;
             ready.is_agreed &= charge.limit.is_some();

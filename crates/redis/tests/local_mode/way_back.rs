@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use tollgate_core::BreakerState;
+
 use crate::fleet::{FaultProxy, RedisServer, until};
 use crate::instance::{Instance, SOON};
 
 const TEN: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
-                   {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}]}";
+                   {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}, \
+                   {name: other, scope: ip, path: /other, rate: 1/d, burst: 100}]}";
 
 /// A bucket that has settled while nobody may ask the store must stay: whoever forgot it would begin with a fresh share.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -20,10 +23,13 @@ async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_shar
     proxy.cut(false);
     proxy.hang_up();
     // The node has taken its share out of the store as soon as that has a bucket.
-    let is_taken = || async { server.ask::<u64>("DBSIZE").await.unwrap() > 1 };
+    let is_taken = || async { !server.ask::<Vec<String>>("KEYS *@*").await.unwrap().is_empty() };
     until("the share is taken out", SOON, is_taken).await;
     proxy.cut(true);
     proxy.hang_up();
+    // Whoever asks finds out, and the breaker opens, before it has settled.
+    instance.admitted_at_once("/other", 8).await;
+    assert_ne!(instance.ledger.counts().breaker, BreakerState::Closed);
     // Until long after it would have settled, over several probes.
     for _ in 0..15 {
         assert_eq!(instance.admitted("/client", 10).await, 0, "it was spent already");

@@ -146,7 +146,7 @@ impl Local {
     }
 
     /// The limit as the store knows it; `None` until that is agreed upon with the others.
-    pub(super) fn shared_limit(&self) -> Option<SharedLimit> {
+    fn shared_limit(&self) -> Option<SharedLimit> {
         match (&self.rule, &self.algorithm) {
             (Some(rule), _) => rule.agreed.load().as_ref().map(|agreed| agreed.limit.clone()),
             (None, Algorithm::TokenBucket(limit)) => SharedLimit::explicit(limit).ok(),
@@ -160,13 +160,21 @@ impl Local {
     }
 
     /// The store may be asked: what to do there. `None` if nothing is to be done yet.
-    pub(super) fn step(&mut self, now: Moment) -> Option<Step> {
-        if self.is_asked {
-            return None;
-        }
-        let step = self.next_step(now);
-        self.is_asked = step.is_some();
-        step
+    pub(super) fn step(&mut self, now: Moment) -> Option<(Step, SharedLimit)> {
+        let limit = self.shared_limit().filter(|_| !self.is_asked)?;
+        let step = self.next_step(now)?;
+        self.is_asked = true;
+        Some((step, limit))
+    }
+
+    /// Whether there is something to do in the store, if it may be asked.
+    pub(super) fn is_due(&self, now: Moment) -> bool {
+        let is_due = match &self.state {
+            State::Tokens { bucket, .. } => bucket.is_away() || bucket.settled(now).is_some(),
+            // It does not wait for others to settle.
+            State::Other(_) => true,
+        };
+        is_due && !self.is_asked && self.shared_limit().is_some()
     }
 
     fn next_step(&mut self, now: Moment) -> Option<Step> {

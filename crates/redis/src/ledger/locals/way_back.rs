@@ -41,11 +41,12 @@ impl Inner {
 
     async fn bring_some_back(self: &Arc<Self>) {
         let now = self.clock.now();
+        // Whoever has leave to ask must ask: it may be the only one.
+        if !self.locals.lock().buckets.values().any(|local| local.is_due(now)) {
+            return;
+        }
         let Some(pass) = self.gate.allow(now) else { return };
         let due = self.due(now);
-        if due.is_empty() {
-            return self.gate.unused(pass, now);
-        }
         let submit = |due: &Due| {
             let add = operation(due.key.clone(), due.limit.clone(), due.debt_max, due.step);
             self.coalescer.submit(std::slice::from_ref(&due.key), add).ok()
@@ -90,9 +91,9 @@ impl Inner {
             if due.len() == BACK_MAX {
                 break;
             }
-            let Some(limit) = local.shared_limit() else { continue };
-            let Some(step) = local.step(now) else { continue };
-            due.push(Due { key: key.clone(), limit, debt_max: local.debt_max(), step, local: None });
+            if let Some((step, limit)) = local.step(now) {
+                due.push(Due { key: key.clone(), limit, debt_max: local.debt_max(), step, local: None });
+            }
         }
         for due in &mut due {
             if matches!(due.step, Step::Last(_)) {
