@@ -9,7 +9,7 @@ use crate::instance::{Instance, SOON};
 
 const TEN: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
                    {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}, \
-                   {name: other, scope: ip, path: /other, rate: 1/d, burst: 100}]}";
+                   {name: other, scope: ip, path: /other, rate: 1/d, burst: 100, on_store_failure: open}]}";
 
 /// A bucket that has settled while nobody may ask the store must stay: whoever forgot it would begin with a fresh share.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -31,8 +31,11 @@ async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_shar
     proxy.cut(true);
     proxy.hang_up();
     // Whoever asks finds out, and the breaker opens, before it has settled.
-    instance.admitted_at_once("/other", 8).await;
-    assert_ne!(instance.ledger.counts().breaker, BreakerState::Closed);
+    let is_open = || async {
+        instance.admitted_at_once("/other", 8).await;
+        instance.ledger.counts().breaker != BreakerState::Closed
+    };
+    until("the breaker is open", Duration::from_millis(400), is_open).await;
     // Until long after it would have settled, over several probes.
     for _ in 0..15 {
         assert_eq!(instance.admitted("/client", 10).await, 0, "it was spent already");
