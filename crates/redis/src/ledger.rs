@@ -9,6 +9,7 @@
 //! other nodes yet, because the store was never reached, that is a failure like any other.
 
 mod answer;
+mod census;
 mod counts;
 mod declaring;
 mod denials;
@@ -16,9 +17,11 @@ mod fallback;
 mod gate;
 mod late;
 mod locals;
+mod log_lines;
 mod ready;
 mod reservations;
 mod rules;
+mod upkeep;
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,6 +37,7 @@ use tollgate::{Clock, Given, ReservationId, Settled};
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
+use self::census::Census;
 use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
@@ -75,6 +79,7 @@ struct Inner {
     denials: Denials,
     locals: Locals,
     latecomers: Latecomers,
+    census: Census,
     /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
     origin: u64,
     counters: Counters,
@@ -98,9 +103,12 @@ impl RedisLedger {
             denials: Denials::default(),
             locals: Locals::default(),
             latecomers: Latecomers::default(),
+            census: Census::default(),
             counters: Counters::default(),
         });
         declaring::run(&inner);
+        upkeep::run(&inner);
+        log_lines::run(&inner);
         Ok(RedisLedger(inner))
     }
 

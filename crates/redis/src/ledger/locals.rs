@@ -118,8 +118,7 @@ impl Inner {
             policy::LocalStart::Full => LocalStart::Full,
             policy::LocalStart::Empty => LocalStart::Empty,
         };
-        let instances = settings.instances_max.unwrap_or(1);
-        Terms { instances, start, origin: self.origin, now: self.clock.now() }
+        Terms { instances: self.instances(), start, origin: self.origin, now: self.clock.now() }
     }
 
     fn decide_in(

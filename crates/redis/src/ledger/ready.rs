@@ -28,7 +28,7 @@ pub(super) struct ReadyCharge {
     pub(super) key: KeyName,
     /// As the store knows it; of a limit that was not agreed upon yet, `None`.
     pub(super) limit: Option<SharedLimit>,
-    /// As it was declared, or came with the call.
+    /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
@@ -108,7 +108,7 @@ fn ready_charge(
             Ok(ReadyCharge {
                 key: keys.bucket(identity, &owned)?,
                 limit: agreed.as_ref().map(|agreed| agreed.limit.clone()),
-                algorithm: entry.algorithm,
+                algorithm: agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm),
                 cost,
                 on_failure: entry.on_failure,
                 rule: Some(Arc::clone(&entry)),
