@@ -25,7 +25,7 @@ mod upkeep;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
@@ -94,7 +94,7 @@ impl RedisLedger {
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
             keys: options.keys.clone(),
-            origin: origin_of(&clock),
+            origin: clock.wall_origin(),
             clock,
             settings: ArcSwap::default(),
             rules: Rules::default(),
@@ -259,12 +259,6 @@ impl Inner {
             _ => Err(LedgerDown),
         }
     }
-}
-
-/// Nanoseconds from 1970 to this clock's origin, as the wall clock has it now.
-fn origin_of(clock: &Clock) -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos())
 }
 
 impl fmt::Debug for RedisLedger {

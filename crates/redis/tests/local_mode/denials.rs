@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tollgate::StoreMode;
 use tollgate::policy::Facts;
-use tollgate::{Asking, BucketSet, Decision, Verdict};
+use tollgate::{Asking, BucketSet, Decision, Tokens, Verdict};
 
 use crate::fleet::RedisServer;
 use crate::instance::Instance;
@@ -34,7 +34,7 @@ async fn with_nine_in_ten_checks_from_denied_clients_an_eighth_of_the_checks_rea
     let instance = Instance::start(&server.url(), TIERS, &["/"]).await;
     for client in 0..9 {
         for _ in 0..6 {
-            check(&instance, client, "/").await;
+            let _ = check(&instance, client, "/").await;
         }
     }
     let before = instance.ledger.counts();
@@ -72,7 +72,7 @@ async fn a_remembered_denial_tells_what_the_store_would_tell() {
         assert!(!decision.is_admitted());
         let those: Vec<bool> = (0..3).map(|at| denied(decision).contains(at)).collect();
         assert_eq!(those, [true, false, false], "of its own bucket alone");
-        let balances: Vec<u64> = instance.limiter.balances(decision).map(|balance| balance.whole()).collect();
+        let balances: Vec<u64> = instance.limiter.balances(decision).map(Tokens::whole).collect();
         assert_eq!(balances[0], 0);
         assert!(balances[1] > 900_000 && balances[2] > 1_900_000, "{balances:?}");
     }
@@ -82,7 +82,7 @@ async fn a_remembered_denial_tells_what_the_store_would_tell() {
     // Another path: of its bucket nothing was heard, so it is not said to be tight.
     let other = check(&instance, 1, "/b").await;
     assert_eq!(instance.ledger.counts().denials_remembered, 2);
-    assert_eq!(instance.limiter.balances(&other).map(|balance| balance.whole()).min(), Some(0));
+    assert_eq!(instance.limiter.balances(&other).map(Tokens::whole).min(), Some(0));
     assert!(!denied(&other).contains(1) && !denied(&other).contains(2));
     assert!(instance.limiter.balances(&other).nth(1).unwrap().whole() >= 900_000);
 }

@@ -74,7 +74,7 @@ async fn whoever_declares_last_is_right_and_the_others_follow_within_two_seconds
     // An outage does not make the old one declare its limit again.
     proxy.cut(true);
     proxy.hang_up();
-    old.check("/client").await;
+    let _ = old.check("/client").await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     proxy.cut(false);
     proxy.hang_up();

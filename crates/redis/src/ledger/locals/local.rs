@@ -108,7 +108,7 @@ impl Local {
         match (&mut self.state, place) {
             (State::Tokens { bucket, share }, _) => bucket.correct(share, charged, truly, now),
             (State::Other(bucket), Some(generation)) if truly < charged => {
-                bucket.leave(generation, charged, now)
+                bucket.leave(generation, charged, now);
             }
             (State::Other(_), Some(_)) => {}
             (State::Other(bucket), None) => bucket.correct(charged, truly, now),

@@ -53,11 +53,12 @@ impl OtherBucket {
         }
         if let Some(limit) = self.ruler.log() {
             return match self.log.peek(&limit, demand, now) {
-                Ok(remaining) => Said::Admit { remaining, delay: Span::ZERO },
+                Ok(remaining) | Err(Spend::Paid { remaining, .. }) => {
+                    Said::Admit { remaining, delay: Span::ZERO }
+                }
                 Err(Spend::Short { held, .. }) => {
                     Said::Deny { wait: self.log.wait(&limit, demand, now), remaining: held }
                 }
-                Err(Spend::Paid { remaining, .. }) => Said::Admit { remaining, delay: Span::ZERO },
             };
         }
         match self.ruler.reading(now).spend(self.mark, demand) {
