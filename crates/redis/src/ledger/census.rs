@@ -15,7 +15,7 @@ use super::Inner;
 use crate::{Call, HISTORY_LIFETIME, LinkError, Reply, SCRIPT_VERSION, Script};
 
 /// How often an instance says that it is there.
-pub(super) const PERIOD: Duration = Duration::from_secs(2);
+pub(super) const PERIOD: Span = Span::from_secs(2);
 /// After so long a silence it counts as gone: five times as long.
 const SILENCE: Span = Span::from_secs(10);
 /// Most instances that are counted; a policy may not name more.

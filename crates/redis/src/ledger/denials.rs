@@ -34,6 +34,13 @@ struct Remembered {
 }
 
 impl Remembered {
+    /// Whether the store would still deny what a question asks of the bucket of this charge; then for how long.
+    fn wait(&self, ready: &Ready, of: &ReadyCharge, now: Moment) -> Option<Span> {
+        let same = ready.charges.iter().filter(|charge| charge.key == of.key);
+        let cost = same.fold(Cost::micros(0), |sum, charge| sum.plus(charge.cost));
+        self.denial.wait(&self.limit, cost, now)
+    }
+
     /// How the bucket stood; whether it denies is for each check to say.
     fn state(&self) -> BucketState {
         let missing = self.limit.burst().as_micros().saturating_sub(self.held.as_micros());
@@ -52,28 +59,31 @@ impl Denials {
     /// told of those that are known to deny. Of the others it is told what was last heard, and if nothing was, what a full one holds:
     /// so none that did not deny looks tighter than it is.
     pub(super) fn judge(&self, ready: &Ready, now: Moment) -> Option<Answer> {
-        let known: Vec<_> = ready.charges.iter().map(|charge| self.known(charge, now)).collect();
-        let cost = |of: &ReadyCharge| {
-            let same = ready.charges.iter().filter(|charge| charge.key == of.key);
-            same.fold(Cost::micros(0), |sum, charge| sum.plus(charge.cost))
-        };
-        let waits = ready.charges.iter().zip(&known).map(|(charge, known)| {
-            let known = known.as_ref()?;
-            known.denial.wait(&known.limit, cost(charge), now)
-        });
-        let waits: Vec<Option<Span>> = waits.collect();
-        let wait = waits.iter().copied().flatten().max()?;
-        let (mut denied, mut remaining) = (BucketSet::EMPTY, Tokens::from_micros(u64::MAX));
+        // Nearly nobody was denied, and pays for a look alone.
+        let is_denied =
+            |charge| self.known(charge, now).is_some_and(|known| known.wait(ready, charge, now).is_some());
+        if !ready.charges.iter().any(is_denied) {
+            return None;
+        }
+        let (mut denied, mut longest) = (BucketSet::EMPTY, Span::ZERO);
+        let mut remaining = Tokens::from_micros(u64::MAX);
         let mut buckets = Vec::with_capacity(ready.charges.len());
-        for (at, ((charge, known), wait)) in ready.charges.iter().zip(&known).zip(&waits).enumerate() {
-            let state = known.as_ref().map_or_else(|| unknown(&charge.algorithm), Remembered::state);
-            buckets.push(BucketState { wait: wait.unwrap_or(Span::ZERO), ..state });
-            if wait.is_some() {
+        for (at, charge) in ready.charges.iter().enumerate() {
+            let known = self.known(charge, now);
+            let mut state = known.as_ref().map_or_else(|| unknown(&charge.algorithm), Remembered::state);
+            if let Some(wait) = known.and_then(|known| known.wait(ready, charge, now)) {
+                state.wait = wait;
                 denied.insert(at);
+                longest = longest.max(wait);
                 remaining = remaining.min(state.remaining);
             }
+            buckets.push(state);
         }
-        let verdict = Verdict::Deny { wait, remaining, denied, cause: Cause::Exceeded };
+        // Forgotten between the two looks.
+        if denied == BucketSet::EMPTY {
+            return None;
+        }
+        let verdict = Verdict::Deny { wait: longest, remaining, denied, cause: Cause::Exceeded };
         Some(Answer::Decided { verdict, buckets, mode: StoreMode::Exact })
     }
 

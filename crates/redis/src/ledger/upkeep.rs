@@ -7,6 +7,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tollgate_core::Moment;
+
 use super::rules::RuleEntry;
 use super::{Inner, census, declaring};
 use crate::LinkStatus;
@@ -33,14 +35,15 @@ pub(super) fn run(inner: &Arc<Inner>) {
 async fn look_after(
     ledger: &Weak<Inner>,
     turn: &mut usize,
-    counted: &mut Option<tokio::time::Instant>,
+    counted: &mut Option<Moment>,
 ) -> Option<Duration> {
     let inner = ledger.upgrade()?;
     if !matches!(inner.coalescer.link().status(), LinkStatus::Connected(_)) {
         return Some(PAUSE);
     }
-    if counted.is_none_or(|at| at.elapsed() >= census::PERIOD) && inner.count_instances().await.is_ok() {
-        *counted = Some(tokio::time::Instant::now());
+    let now = inner.clock.now();
+    if counted.is_none_or(|at| now.since(at) >= census::PERIOD) && inner.count_instances().await.is_ok() {
+        *counted = Some(now);
     }
     let rules = inner.rules.all();
     for entry in some_of(&rules, turn) {

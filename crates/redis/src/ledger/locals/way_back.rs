@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use tollgate_core::{Correction, Cost, Moment, Tokens};
 
 use super::local::{Local, Step};
@@ -52,11 +51,13 @@ impl Inner {
             self.coalescer.submit(std::slice::from_ref(&due.key), add).ok()
         };
         let sent: Vec<_> = due.iter().map(submit).collect();
-        let (until, mut failure) = (Instant::now() + WITHIN, None);
+        let mut failure = None;
         for (due, pending) in due.into_iter().zip(sent) {
             let mut pending = pending;
             let told = match &mut pending {
-                Some(pending) => pending.within(until.saturating_duration_since(Instant::now())).await,
+                Some(pending) => {
+                    pending.within(WITHIN.saturating_sub(self.clock.now().since(now).into())).await
+                }
                 None => Err(LinkError::Lost),
             };
             match (&told, pending) {
