@@ -12,7 +12,7 @@ mod settling;
 mod way_back;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollgate::ledger::{BucketState, Manner};
@@ -38,6 +38,8 @@ pub(super) struct Locals {
     table: Mutex<Table>,
     /// How many there are, for whoever only wants to know whether there are any.
     count: AtomicUsize,
+    /// Whether somebody brings them back.
+    is_bringing: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -101,12 +103,11 @@ impl Inner {
         }
         let terms = self.local_terms();
         let mut table = self.locals.lock();
-        let was_empty = table.buckets.is_empty();
         let said = self.decide_in(&mut table, ready, manner, terms);
         self.locals.count(&table);
-        let is_first = was_empty && !table.buckets.is_empty();
+        let is_idle = !table.buckets.is_empty() && !self.locals.is_bringing.swap(true, Ordering::AcqRel);
         drop(table);
-        if is_first {
+        if is_idle {
             tokio::spawn(Arc::clone(self).bring_back());
         }
         Some(said)

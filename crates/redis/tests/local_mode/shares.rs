@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use tollgate::StoreMode;
+use tollgate::ledger::TrueCosts;
+use tollgate::{Span, StoreMode};
 
 use crate::fleet::{FaultProxy, RedisServer, until};
-use crate::instance::{Instance, SOON};
+use crate::instance::{Instance, SOON, facts};
 
 /// Every limit but that of places: 10 at once, and nothing more for an hour.
 const POLICY: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [
@@ -70,4 +71,36 @@ async fn places_taken_here_are_given_back_here_and_the_share_is_never_exceeded()
         held.push(instance.check("/jobs").await);
     }
     assert_eq!(held.iter().filter(|held| held.is_admitted()).count(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_reserved_by_a_share_is_settled_by_this_node_while_the_store_is_away_and_after_it_is_back() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let proxy = FaultProxy::before(server.port).await;
+    let instance = Instance::start(&proxy.url(), POLICY, &["/tokens", "/log"]).await;
+    proxy.cut(true);
+    proxy.hang_up();
+    for path in ["/tokens", "/log"] {
+        let mut reserved = Vec::new();
+        for _ in 0..5 {
+            let asked = instance.limiter.policy().decide_and_reserve(&facts(path), Span::from_secs(60)).await;
+            reserved.push(asked.unwrap().1.unwrap());
+        }
+        assert_eq!(instance.admitted(path, 3).await, 0, "{path}");
+        instance.limiter.settle_reservation(reserved[0], TrueCosts::Nothing).await.unwrap();
+        let again = instance.limiter.settle_reservation(reserved[0], TrueCosts::Nothing).await;
+        assert!(again.is_err(), "once");
+        assert_eq!(instance.admitted(path, 3).await, 1, "{path}: one was given back");
+        if path == "/tokens" {
+            proxy.cut(false);
+            proxy.hang_up();
+            instance.is_exact(path).await;
+            instance.limiter.settle_reservation(reserved[1], TrueCosts::Nothing).await.unwrap();
+            let six = || async { instance.left(path).await == 6 };
+            until("it was given back in the store", SOON, six).await;
+            proxy.cut(true);
+            proxy.hang_up();
+        }
+    }
 }

@@ -4,6 +4,7 @@
 //! this node's again, as it was. An answer that is late is waited for, so that no step is done twice; meanwhile the bucket stays.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tollgate_core::{Correction, Cost, Moment, Tokens};
@@ -32,9 +33,15 @@ struct Due {
 impl Inner {
     /// Brings buckets back into the store until there are none.
     pub(super) async fn bring_back(self: Arc<Self>) {
-        while self.locals.len() > 0 {
+        loop {
             tokio::time::sleep(LOOK).await;
             self.bring_some_back().await;
+            let table = self.locals.lock();
+            if table.buckets.is_empty() {
+                // Under the lock: whoever comes next begins anew.
+                self.locals.is_bringing.store(false, Ordering::Release);
+                return;
+            }
         }
     }
 
