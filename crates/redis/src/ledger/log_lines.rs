@@ -1,4 +1,4 @@
-//! One line in the log for each change of the link: connected, not connected and why, another server, the script sent anew. Never one for
+//! One line in the log for each change of the link: not reached and why, reached again, another server, a script sent. Never one for
 //! a check; the breaker has lines of its own ([`super::gate`]).
 
 use std::sync::{Arc, Weak};
@@ -24,7 +24,7 @@ enum Said {
 /// What is worth a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
-    Connected,
+    Again,
     Moved { from: Vec<Address> },
     Down,
 }
@@ -41,14 +41,14 @@ async fn follow(mut watch: LinkWatch) {
     while let Some(status) = watch.next().await {
         let line = said.change(&status);
         match (line, status) {
-            (Some(Line::Connected), LinkStatus::Connected(servers)) => {
-                tracing::info!(servers = %names(&servers), "the shared store is connected");
+            (Some(Line::Again), LinkStatus::Connected(servers)) => {
+                tracing::info!(servers = %names(&servers), "the shared store can be reached again");
             }
             (Some(Line::Moved { from }), LinkStatus::Connected(servers)) => {
                 tracing::info!(servers = %names(&servers), before = %names(&from), "the shared store is another server now; followed");
             }
             (Some(Line::Down), LinkStatus::Down(cause)) => {
-                tracing::warn!(%cause, "the shared store is not connected; attempts go on");
+                tracing::warn!(%cause, "the shared store cannot be reached; it is tried again");
             }
             _ => {}
         }
@@ -69,9 +69,10 @@ impl Said {
                 let from = std::mem::replace(before, servers.clone());
                 (!is_same).then_some(Line::Moved { from })
             }
-            (_, LinkStatus::Connected(servers)) => {
-                *self = Said::Connected(servers.clone());
-                Some(Line::Connected)
+            (before, LinkStatus::Connected(servers)) => {
+                let was_down = *before == Said::Down;
+                *before = Said::Connected(servers.clone());
+                was_down.then_some(Line::Again)
             }
         }
     }
@@ -112,12 +113,13 @@ mod tests {
         assert_eq!(line(LinkStatus::Connecting), None);
         assert_eq!(line(down()), Some(Line::Down));
         assert_eq!(line(down()), None);
-        assert_eq!(line(server(1)), Some(Line::Connected));
+        assert_eq!(line(server(1)), Some(Line::Again));
         assert_eq!(line(LinkStatus::Connecting), None);
         assert_eq!(line(server(1)), None, "lost and found again at once");
         let from = vec![Address::Tcp("store".to_owned(), 1)];
         assert_eq!(line(server(2)), Some(Line::Moved { from }));
         assert_eq!(line(down()), Some(Line::Down));
-        assert_eq!(line(server(2)), Some(Line::Connected));
+        assert_eq!(line(server(2)), Some(Line::Again));
+        assert_eq!(Said::default().change(&server(1)), None, "as it should be");
     }
 }
