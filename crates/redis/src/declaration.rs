@@ -32,6 +32,7 @@ pub struct Declaration {
     /// `None` to read only.
     declared: Option<Declared>,
     attempts: u32,
+    now_micros: u64,
 }
 
 /// What to do next.
@@ -75,7 +76,7 @@ impl Declaration {
     /// Wants to know which limit the rule has.
     pub fn read_only(keys: &KeySpace, rule: &RuleIdentity) -> Declaration {
         let key = keys.history(rule).as_bytes().to_vec();
-        Declaration { rule: rule.clone(), key, declared: None, attempts: 0 }
+        Declaration { rule: rule.clone(), key, declared: None, attempts: 0, now_micros: 0 }
     }
 
     /// What to send first.
@@ -83,9 +84,15 @@ impl Declaration {
         self.call(HISTORY_LIFETIME.as_nanos() / 1_000_000, Vec::new())
     }
 
+    /// The server's time by the last reply, in microseconds since 1970; 0 before the first.
+    pub fn now_micros(&self) -> u64 {
+        self.now_micros
+    }
+
     /// What the reply means.
     pub fn next(&mut self, reply: &Reply) -> Result<DeclareStep, DeclareError> {
         let (now, record, was_written) = read(reply).map_err(DeclareError::Server)?;
+        self.now_micros = now;
         let history = if record.is_empty() { None } else { Some(self.parse(&record)?) };
         let Some(declared) = &self.declared else {
             return Ok(history.map_or(DeclareStep::Absent, DeclareStep::Agreed));

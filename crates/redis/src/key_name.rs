@@ -7,6 +7,7 @@
 //! tg:Xa3_9kQz@192.0.2.7       an address            tg:Xa3_9kQz~…              32 characters of a digest, where the key is long
 //! tg:Xa3_9kQz=                the limits the rule has had; of a tier, with its tag: tg:Xa3_9kQz=4711
 //! tg:$0123…                   a reservation         tg:?…                      an idempotency key
+//! tg:&                        the instances that share the store
 //! ```
 //! The kind stands at a known place and everything after it is the key, so no key can pretend to be another (K1). A key that
 //! is long or has a brace in it, which Cluster would take for a tag, is known by its digest.
@@ -98,6 +99,11 @@ impl KeySpace {
     pub fn history(&self, rule: &RuleIdentity) -> KeyName {
         let tier = if rule.tag() == 0 { String::new() } else { rule.tag().to_string() };
         KeyName(format!("{}{}={tier}", self.begin, rule.digest()).into_bytes())
+    }
+
+    /// The instances that share the store.
+    pub fn instances(&self) -> KeyName {
+        KeyName(format!("{}&", self.begin).into_bytes())
     }
 
     /// A reservation.

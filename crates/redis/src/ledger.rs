@@ -10,18 +10,21 @@
 
 mod across_slots;
 mod answer;
+mod census;
 mod counts;
 mod declaring;
 mod denials;
 mod fallback;
 mod gate;
 mod keys;
+mod late;
 mod locals;
 mod log_lines;
 mod ready;
 mod reservations;
 mod rules;
 mod surveying;
+mod upkeep;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,11 +41,13 @@ use tollgate_core::Moment;
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
+use self::census::Census;
 use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
 use self::keys::Keys;
+use self::late::Latecomers;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -82,6 +87,10 @@ struct Inner {
     denials: Denials,
     forgets_denials: bool,
     locals: Locals,
+    latecomers: Latecomers,
+    census: Census,
+    /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
+    origin: u64,
     counters: Counters,
     surveyed: Surveyed,
 }
@@ -91,10 +100,12 @@ impl RedisLedger {
     /// files that TLS needs cannot be read.
     pub fn open(url: &StoreUrl, options: &LedgerOptions) -> Result<RedisLedger, TlsError> {
         let link = Link::open(url, &options.link)?;
+        let clock = options.clock.clone().unwrap_or_else(Clock::system);
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
             keys: Keys::new(&options.keys),
-            clock: options.clock.clone().unwrap_or_else(Clock::system),
+            origin: clock.wall_origin(),
+            clock,
             settings: ArcSwap::default(),
             rules: Rules::default(),
             declaring: Declaring::default(),
@@ -102,10 +113,13 @@ impl RedisLedger {
             denials: Denials::default(),
             forgets_denials: options.forgets_denials,
             locals: Locals::default(),
+            latecomers: Latecomers::default(),
+            census: Census::default(),
             counters: Counters::default(),
             surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
+        upkeep::run(&inner);
         log_lines::run(&inner);
         surveying::run(&inner);
         Ok(RedisLedger(inner))
@@ -254,6 +268,9 @@ impl Inner {
         let mut pending = self.coalescer.submit(&keys, add)?;
         let told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
+        if told == Err(LinkError::TimedOut) {
+            ready.late.put(pending, begun);
+        }
         match told? {
             Told::Checked(checked) => Ok(checked),
             Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),

@@ -30,6 +30,12 @@ pub struct LedgerCounts {
     pub latency: [u64; LATENCY_BOUNDS_MICROS.len() + 1],
     /// Microseconds that all answers took.
     pub latency_sum_micros: u64,
+    /// Answers that came after their deadline, and were reconciled with what this node had decided meanwhile.
+    pub late: u64,
+    /// How many instances share the store, as far as it knows; 0 before this one was counted.
+    pub instances: u32,
+    /// The most that ever did: what shares are by where `instances_max` is not said.
+    pub instances_most: u32,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
     /// Whether the store is asked.
@@ -81,6 +87,7 @@ pub(super) struct Counters {
     pub(super) released: Count,
     pub(super) unreleased: Count,
     pub(super) latency: Latency,
+    pub(super) late: Count,
     timed_out: Count,
     failed: Count,
 }
@@ -103,6 +110,9 @@ impl Counters {
             failed: self.failed.get(),
             latency: std::array::from_fn(|at| self.latency.within[at].get()),
             latency_sum_micros: self.latency.sum_micros.get(),
+            late: self.late.get(),
+            instances: inner.census.now(),
+            instances_most: inner.census.most(),
             local_buckets: inner.locals.len(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),

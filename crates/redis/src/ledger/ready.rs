@@ -8,6 +8,7 @@ use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Algorithm, Cost, Limit};
 
+use super::late::Late;
 use super::rules::{RuleEntry, Rules};
 use crate::{Charge, KeyName, KeySpace, SharedLimit};
 
@@ -17,6 +18,8 @@ pub(super) struct Ready {
     pub(super) charges: Vec<ReadyCharge>,
     /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
     pub(super) is_agreed: bool,
+    /// The store's answer, if it is late.
+    pub(super) late: Late,
 }
 
 /// One charge of it.
@@ -25,7 +28,7 @@ pub(super) struct ReadyCharge {
     pub(super) key: KeyName,
     /// As the store knows it; of a limit that was not agreed upon yet, `None`.
     pub(super) limit: Option<SharedLimit>,
-    /// As it was declared, or came with the call.
+    /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
@@ -46,7 +49,8 @@ impl Ready {
         rules: &Rules,
         charges: Vec<LedgerCharge>,
     ) -> Result<Ready, CheckError> {
-        let mut ready = Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true };
+        let mut ready =
+            Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true, late: Late::default() };
         for LedgerCharge { bucket, cost } in charges {
             let charge = ready_charge(keys, rules, bucket, cost)?;
             ready.is_agreed &= charge.limit.is_some();
@@ -104,7 +108,7 @@ fn ready_charge(
             Ok(ReadyCharge {
                 key: keys.bucket(identity, &owned)?,
                 limit: agreed.as_ref().map(|agreed| agreed.limit.clone()),
-                algorithm: entry.algorithm,
+                algorithm: agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm),
                 cost,
                 on_failure: entry.on_failure,
                 rule: Some(Arc::clone(&entry)),

@@ -1,5 +1,7 @@
 //! How each manner of asking is put into a batch, and how reservations are settled: any node settles what another has reserved.
 
+use std::sync::Arc;
+
 use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
@@ -38,12 +40,20 @@ impl Inner {
         })
     }
 
-    pub(super) async fn settle(&self, id: ReservationId, costs: TrueCosts) -> Result<Settled, SettleFault> {
+    pub(super) async fn settle(
+        self: &Arc<Self>,
+        id: ReservationId,
+        costs: TrueCosts,
+    ) -> Result<Settled, SettleFault> {
+        if let Some(settled) = self.settle_locally(id, &costs) {
+            return settled;
+        }
         let key = self.keys.now().reservation(id);
         let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
         let note = Note::of_record(&record).map_err(|_| SettleFault::Down(LedgerDown))?;
-        let due = due(&note, costs).map_err(SettleFault::Refused)?;
+        let estimates: Vec<Cost> = note.charges.iter().map(|charge| charge.estimate).collect();
+        let due = due_of(&estimates, &costs).map_err(SettleFault::Refused)?;
         let corrections = note.charges.iter().zip(&due).map(|(charge, actual)| {
             let limit = self.limit_of(&charge.limit)?;
             let debt_max = limit.full();
@@ -128,18 +138,17 @@ pub(super) fn note(ready: &Ready) -> Note {
     note
 }
 
-/// What each bucket has truly cost.
-fn due(note: &Note, costs: TrueCosts) -> Result<Vec<Cost>, SettleError> {
-    let charges = note.charges.len();
+/// What each charge has truly cost that was estimated so.
+pub(super) fn due_of(estimates: &[Cost], costs: &TrueCosts) -> Result<Vec<Cost>, SettleError> {
+    let charges = estimates.len();
     match costs {
         TrueCosts::Nothing => Ok(vec![Cost::micros(0); charges]),
-        TrueCosts::Each(costs) if costs.len() == charges => Ok(costs),
+        TrueCosts::Each(costs) if costs.len() == charges => Ok(costs.clone()),
         TrueCosts::Each(costs) => Err(SettleError::WrongCount { charges, costs: costs.len() }),
         TrueCosts::Same(cost) => {
-            let first = note.charges.first().map(|charge| charge.estimate);
-            match note.charges.iter().position(|charge| Some(charge.estimate) != first) {
+            match estimates.iter().position(|estimate| Some(estimate) != estimates.first()) {
                 Some(charge) => Err(SettleError::CostsDiffer { charge }),
-                None => Ok(vec![cost; charges]),
+                None => Ok(vec![*cost; charges]),
             }
         }
     }

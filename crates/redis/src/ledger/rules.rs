@@ -41,6 +41,9 @@ pub(super) struct RuleEntry {
 pub(super) struct Agreed {
     /// Under which name its buckets are: another where the rule has changed its algorithm.
     pub(super) identity: RuleIdentity,
+    /// What this node wanted when it declared the rule.
+    pub(super) declared: Algorithm,
+    /// What is in force: another limit, if another node has declared the rule since.
     pub(super) algorithm: Algorithm,
     pub(super) limit: SharedLimit,
 }
@@ -93,8 +96,8 @@ impl Rules {
 }
 
 impl RuleEntry {
-    /// Whether what was agreed upon is what this node wants.
+    /// Whether this node has declared what it wants. What is in force may be another limit since: whoever declares last is right.
     pub(super) fn is_agreed(&self) -> bool {
-        self.agreed.load().as_ref().is_some_and(|agreed| agreed.algorithm == self.algorithm)
+        self.agreed.load().as_ref().is_some_and(|agreed| agreed.declared == self.algorithm)
     }
 }

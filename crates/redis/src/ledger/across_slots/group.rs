@@ -118,6 +118,7 @@ pub(super) fn joined(groups: &[Group], told: Vec<Checked>) -> Checked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ledger::late::Late;
     use crate::ledger::rules::Rules;
     use crate::{KeySpace, Receipt, SharedLimit};
     use tollgate::ledger::LedgerRule;
@@ -162,7 +163,7 @@ mod tests {
                 on_failure: OnStoreFailure::Local,
                 rule: rules.get(number),
             });
-        Ready { charges: charges.collect(), is_agreed: true }
+        Ready { charges: charges.collect(), is_agreed: true, late: Late::default() }
     }
 
     fn order(kinds: &str) -> Vec<usize> {
