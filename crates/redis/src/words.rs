@@ -105,6 +105,12 @@ impl Words {
                 self.text(b"x");
                 self.bucket(*key, *limit);
             }
+            Item::Ask { key, limit, record, numbers } => {
+                self.text(b"a");
+                self.bucket(*key, *limit);
+                self.key(*record);
+                numbers.iter().for_each(|number| self.number(*number));
+            }
         }
     }
 }
