@@ -302,7 +302,7 @@ fn slices_are_granted_and_everything_else_decided_beside_them_as_core_says() {
                 now = tick(&mut rng, rule.terms.life_micros(), now, not_before);
                 if now >= latest {
                     latest = now;
-                    if rng.u32(..12) == 0 {
+                    if rng.u32(..3) == 0 {
                         changes += usize::from(rule.change(now));
                     }
                 }
