@@ -14,6 +14,9 @@ mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod lease_asks;
+mod leased_checks;
+mod leases;
 mod locals;
 mod ready;
 mod reservations;
@@ -37,6 +40,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -71,6 +75,7 @@ struct Inner {
     declaring: Declaring,
     gate: Gate,
     denials: Denials,
+    leases: Leases,
     locals: Locals,
     counters: Counters,
 }
@@ -89,6 +94,7 @@ impl RedisLedger {
             declaring: Declaring::default(),
             gate: Gate::default(),
             denials: Denials::default(),
+            leases: Leases::default(),
             locals: Locals::default(),
             counters: Counters::default(),
         });
@@ -99,6 +105,13 @@ impl RedisLedger {
     /// What it has been through.
     pub fn counts(&self) -> LedgerCounts {
         self.0.counters.read(&self.0)
+    }
+
+    /// Gives back the slices of leased buckets that this node holds, and waits until they are back, within a second: to be called when the
+    /// program stops, after its last check. Slices that are not given back end by themselves within two lives. From here on
+    /// every check is decided by the store.
+    pub async fn close(&self) {
+        self.0.close_leases().await;
     }
 
     /// The link to the store.
@@ -113,7 +126,7 @@ impl Ledger for RedisLedger {
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
-        let numbers = self.0.rules.declare(rules)?;
+        let numbers = self.0.rules.declare(settings, rules)?;
         self.0.settings.store(Arc::new(settings.clone()));
         self.0.declaring.wake();
         Ok(numbers)
@@ -161,6 +174,14 @@ impl Inner {
     }
 
     async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
+        if let Some(answer) = self.decide_by_slices(&ready, &manner).await {
+            return answer;
+        }
+        self.decide_exactly(ready, manner).await
+    }
+
+    /// Decides by what the store says, or what it said, or without it.
+    async fn decide_exactly(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
             && let Some(answer) = self.denials.judge(&ready, sent)
@@ -229,6 +250,7 @@ impl Inner {
     async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
         let ready = Ready::of_bucket(&self.keys, &self.rules, &bucket).ok_or(LedgerDown)?;
         self.denials.forget(&ready.key);
+        self.leases.forget_denial(&ready.key);
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {
             Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),

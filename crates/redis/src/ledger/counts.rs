@@ -26,6 +26,16 @@ pub struct LedgerCounts {
     pub latency: [u64; LATENCY_BOUNDS_MICROS.len() + 1],
     /// Microseconds that all answers took.
     pub latency_sum_micros: u64,
+    /// Checks that were decided by slices of leased buckets alone, without asking the store.
+    pub lease_hits: u64,
+    /// Asks for such slices, and for them to be taken back.
+    pub lease_asks: u64,
+    /// Micro-tokens of slices that were given back unspent.
+    pub lease_returned_micros: u64,
+    /// Micro-tokens of slices that ended unspent on this node.
+    pub lease_stranded_micros: u64,
+    /// Buckets that this node has slices of.
+    pub leased_buckets: usize,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
     /// Whether the store is asked.
@@ -75,6 +85,10 @@ pub(super) struct Counters {
     pub(super) fallbacks: Count,
     pub(super) denials_remembered: Count,
     pub(super) latency: Latency,
+    pub(super) lease_hits: Count,
+    pub(super) lease_asks: Count,
+    pub(super) lease_returned_micros: Count,
+    pub(super) lease_stranded_micros: Count,
     timed_out: Count,
     failed: Count,
 }
@@ -95,6 +109,11 @@ impl Counters {
             failed: self.failed.get(),
             latency: std::array::from_fn(|at| self.latency.within[at].get()),
             latency_sum_micros: self.latency.sum_micros.get(),
+            lease_hits: self.lease_hits.get(),
+            lease_asks: self.lease_asks.get(),
+            lease_returned_micros: self.lease_returned_micros.get(),
+            lease_stranded_micros: self.lease_stranded_micros.get(),
+            leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),

@@ -119,7 +119,7 @@ impl Inner {
             if buckets.len() >= LOCALS_MAX {
                 return Some(crowded(at, ready.charges.len()));
             }
-            let bucket = LocalBucket::enter(&share, self.denials.last_held(&charge.key), start, now);
+            let bucket = LocalBucket::enter(&share, self.last_held(&charge.key), start, now);
             seen.add(at, Some(bucket.look(&share, charge.cost, now)), Tokens::ZERO);
             if !is_peek {
                 let local = Local { bucket, share, limit: *limit, rule: charge.rule.clone() };

@@ -12,7 +12,7 @@ use super::rules::{RuleEntry, Rules};
 use crate::{Charge, KeyName, KeySpace, SharedLimit};
 
 /// A question ready to be asked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ready {
     pub(super) charges: Vec<ReadyCharge>,
     /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
@@ -31,6 +31,8 @@ pub(super) struct ReadyCharge {
     pub(super) on_failure: OnStoreFailure,
     /// Whose bucket it is; `None` where the limit came with the call.
     pub(super) rule: Option<Arc<RuleEntry>>,
+    /// The same, if this node may hold a slice of the bucket: its limit is agreed upon.
+    pub(super) leased: Option<Arc<RuleEntry>>,
 }
 
 /// One bucket that can be asked about.
@@ -96,6 +98,7 @@ fn ready_charge(
             cost,
             on_failure: OnStoreFailure::Local,
             rule: None,
+            leased: None,
         }),
         BucketLimit::Rule(number) => {
             let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
@@ -107,6 +110,7 @@ fn ready_charge(
                 algorithm: entry.algorithm,
                 cost,
                 on_failure: entry.on_failure,
+                leased: Some(&entry).filter(|entry| entry.lease.is_some() && entry.is_agreed()).cloned(),
                 rule: Some(Arc::clone(&entry)),
             })
         }

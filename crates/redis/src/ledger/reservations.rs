@@ -60,6 +60,7 @@ impl Inner {
             Ok(Told::Settled(changed)) => {
                 for charge in &note.charges {
                     self.denials.forget(&charge.key);
+                    self.leases.forget_denial(&charge.key);
                 }
                 let over = note.charges.iter().zip(&due).map(|(charge, due)| overrun(charge, *due));
                 let forgiven = over.zip(&changed).map(|(over, changed)| {

@@ -1,0 +1,373 @@
+//! Checks over leased buckets: by what this node holds of them, and without asking if that is enough.
+//!
+//! ```text
+//!  every slice can pay ─► paid ─► and no other bucket: admitted              some are exact ─► the store is asked for those; if it denies,
+//!  one cannot ─► denied, by what the store said last                         what was paid is put back
+//!             └► its ask is on its way: wait for the answer, look again; after a few in vain, the store decides
+//! ```
+//! All or nothing. When the store is silent, slices are spent to their end; then rules do what `on_store_failure` says.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use tollgate::ledger::{Answer, BucketState, Manner};
+use tollgate::{Cause, StoreMode, Verdict};
+use tollgate_core::{Ask, BucketSet, CHARGES_MAX, Cost, LeaseTerms, Moment, Span, Spending, Taken, Tokens};
+
+use super::Inner;
+use super::leases::{Held, ToSend};
+use super::ready::{Ready, ReadyCharge};
+use crate::KeyName;
+
+/// How many answers a check waits for that others are quicker to spend; then the store decides.
+const ROUNDS_MAX: usize = 3;
+
+/// What slices make of a check.
+enum Slices {
+    Decided(Answer),
+    /// All that are leased have paid; the store is to be asked for the others.
+    Paid(Vec<Paid>),
+    /// An answer is on its way.
+    Awaits(KeyName, u64),
+    /// The store is not to be asked now.
+    Silent,
+    /// A bucket is not leased here after all.
+    NotLeased,
+}
+
+/// What a bucket has paid for.
+struct Paid {
+    /// The position of its first charge.
+    at: usize,
+    cost: Cost,
+    taken: Taken,
+    state: BucketState,
+}
+
+/// What came of spending a slice.
+struct Spent {
+    spending: Spending,
+    state: BucketState,
+    to_send: Option<ToSend>,
+    /// The number of the ask on its way, and whether its answer is overdue.
+    on_its_way: (u64, bool),
+}
+
+impl Inner {
+    /// The answer, if slices have a say.
+    pub(super) async fn decide_by_slices(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Option<Answer> {
+        let is_leased = ready.charges.iter().any(|charge| charge.leased.is_some());
+        let is_sound = ready.charges.len() <= CHARGES_MAX
+            && ready.charges.iter().all(|charge| charge.cost > Cost::micros(0));
+        if !is_leased || !is_sound || !ready.is_agreed || self.locals.hold_any(ready) {
+            return None;
+        }
+        match manner {
+            Manner::Check => {}
+            Manner::Peek => return self.peek_slices(ready),
+            _ => return None,
+        }
+        match self.try_slices(ready) {
+            Slices::Decided(answer) => {
+                self.counters.lease_hits.add(1);
+                Some(answer)
+            }
+            Slices::NotLeased => None,
+            slices => Some(Box::pin(self.decide_with_store(ready, slices)).await),
+        }
+    }
+
+    /// Where the store has a say, too. Within the deadline.
+    async fn decide_with_store(self: &Arc<Self>, ready: &Ready, mut slices: Slices) -> Answer {
+        let deadline = Instant::now() + self.deadline();
+        for _ in 0..ROUNDS_MAX {
+            match slices {
+                Slices::Decided(answer) => return answer,
+                Slices::Paid(paid) => return self.decide_rest(ready, paid).await,
+                Slices::Silent => return self.fall_back(ready, &Manner::Check),
+                Slices::NotLeased => break,
+                Slices::Awaits(key, seq) => {
+                    if !self.has_arrived(&key, seq, deadline).await {
+                        return self.fall_back(ready, &Manner::Check);
+                    }
+                }
+            }
+            slices = self.try_slices(ready);
+        }
+        match slices {
+            Slices::Decided(answer) => answer,
+            Slices::Paid(paid) => self.decide_rest(ready, paid).await,
+            _ => {
+                let exactly = self.decide_exactly(ready.clone(), Manner::Check);
+                match tokio::time::timeout_at(deadline, exactly).await {
+                    Ok(answer) => answer,
+                    Err(_) => self.fall_back(ready, &Manner::Check),
+                }
+            }
+        }
+    }
+
+    /// Waits for the answer to an ask; `false` if it is lost or too late.
+    async fn has_arrived(&self, key: &KeyName, seq: u64, deadline: Instant) -> bool {
+        loop {
+            let Ok(arrived) = self.leases.awaits(key, seq) else { return false };
+            let Some(arrived) = arrived else { return true };
+            let notified = arrived.notified();
+            // It may have come just before this.
+            if !matches!(self.leases.awaits(key, seq), Ok(Some(_))) {
+                continue;
+            }
+            if tokio::time::timeout_at(deadline, notified).await.is_err() {
+                return false;
+            }
+        }
+    }
+
+    /// What slices make of a check now.
+    fn try_slices(self: &Arc<Self>, ready: &Ready) -> Slices {
+        let now = self.clock.now();
+        self.tend_leases();
+        if let [charge] = ready.charges.as_slice() {
+            let spent =
+                self.leases.with(charge, now, |terms, held| spend(charge, charge.cost, terms, held, now));
+            return spent.map_or(Slices::NotLeased, |spent| self.outcome(ready, 0, spent));
+        }
+        let mut paid: Vec<Paid> = Vec::with_capacity(ready.charges.len());
+        for (at, charge) in ready.charges.iter().enumerate().filter(|(_, charge)| charge.leased.is_some()) {
+            let Some(cost) = ready.cost_from(at) else { continue };
+            let took = self.leases.with(charge, now, |terms, held| match held.lease.take(terms, cost, now) {
+                Some(taken) => Ok((taken, state_of(terms, held, now))),
+                None => Err(spend(charge, cost, terms, held, now)),
+            });
+            match took {
+                Some(Ok((taken, state))) => paid.push(Paid { at, cost, taken, state }),
+                Some(Err(spent)) => {
+                    self.put_back(ready, paid);
+                    return self.outcome(ready, at, spent);
+                }
+                None => {
+                    self.put_back(ready, paid);
+                    return Slices::NotLeased;
+                }
+            }
+        }
+        if ready.charges.iter().any(|charge| charge.leased.is_none()) {
+            return Slices::Paid(paid);
+        }
+        let states = self.top_up(ready, paid);
+        Slices::Decided(admitted(ready, &states, StoreMode::Leased))
+    }
+
+    /// What comes of one bucket whose slice paid for the whole check, or of the first one that could not.
+    fn outcome(self: &Arc<Self>, ready: &Ready, at: usize, spent: Spent) -> Slices {
+        let Spent { spending, state, to_send, on_its_way: (seq, is_late) } = spent;
+        let is_sent = to_send.is_none_or(|ask| self.send_ask(ask));
+        let awaits = || {
+            let key = ready.charges.get(at).map(|charge| charge.key.clone());
+            key.map_or(Slices::NotLeased, |key| Slices::Awaits(key, seq))
+        };
+        match spending {
+            Spending::Spent { .. } => Slices::Decided(admitted(ready, &[(at, state)], StoreMode::Leased)),
+            Spending::OnItsWay if !is_late => awaits(),
+            Spending::Asks(_) if is_sent => awaits(),
+            Spending::OnItsWay | Spending::Asks(_) => Slices::Silent,
+            Spending::Denied { wait, .. } => {
+                Slices::Decided(denied(ready, at, BucketState { wait, ..state }))
+            }
+            Spending::Never => {
+                let verdict = Verdict::Never { denied: ready.members(at) };
+                Slices::Decided(Answer::Decided {
+                    verdict,
+                    buckets: ready.states(&[(at, state)]),
+                    mode: StoreMode::Leased,
+                })
+            }
+        }
+    }
+
+    /// Asks the store for what is not leased; if it denies, slices have not paid.
+    async fn decide_rest(self: &Arc<Self>, ready: &Ready, paid: Vec<Paid>) -> Answer {
+        let (positions, charges): (Vec<usize>, Vec<ReadyCharge>) = ready
+            .charges
+            .iter()
+            .enumerate()
+            .filter(|(_, charge)| charge.leased.is_none())
+            .map(|(at, charge)| (at, charge.clone()))
+            .unzip();
+        let rest = Ready { charges, is_agreed: ready.is_agreed };
+        // A caller that goes away leaves slices charged, as it leaves buckets charged.
+        let answer = self.decide_exactly(rest, Manner::Check).await;
+        let Answer::Decided { verdict, buckets, mode } = answer else {
+            self.put_back(ready, paid);
+            return answer;
+        };
+        let states: Vec<(usize, BucketState)> = if verdict.is_admitted() {
+            self.top_up(ready, paid)
+        } else {
+            let states = paid.iter().map(|paid| (paid.at, paid.state)).collect();
+            self.put_back(ready, paid);
+            states
+        };
+        let mut all = ready.states(&states);
+        for (at, state) in positions.iter().zip(&buckets) {
+            if let Some(place) = all.get_mut(*at) {
+                *place = *state;
+            }
+        }
+        let mode = if mode == StoreMode::Exact { StoreMode::Leased } else { mode };
+        Answer::Decided { verdict: elsewhere(verdict, &positions, &states), buckets: all, mode }
+    }
+
+    /// What was paid is spent for good; more is asked for where it is time to.
+    fn top_up(self: &Arc<Self>, ready: &Ready, paid: Vec<Paid>) -> Vec<(usize, BucketState)> {
+        let now = self.clock.now();
+        let top_up = |Paid { at, cost, state, .. }: Paid| {
+            let charge = ready.charges.get(at)?;
+            let ask = self.leases.with(charge, now, |terms, held| {
+                let ask = held.lease.top_up(terms, cost, now)?;
+                to_send(charge, held, terms, ask)
+            });
+            if let Some(ask) = ask.flatten() {
+                self.send_ask(ask);
+            }
+            Some((at, state))
+        };
+        paid.into_iter().filter_map(top_up).collect()
+    }
+
+    /// What a bucket held when it was last heard of.
+    pub(super) fn last_held(&self, key: &KeyName) -> Option<Tokens> {
+        let leased = || self.leases.with_held(key, |held| held.lease.balance_seen()).flatten();
+        self.denials.last_held(key).or_else(leased)
+    }
+
+    fn put_back(&self, ready: &Ready, paid: Vec<Paid>) {
+        let now = self.clock.now();
+        for Paid { at, taken, .. } in paid {
+            if let Some(charge) = ready.charges.get(at) {
+                self.leases.with_held(&charge.key, |held| held.lease.put_back(taken, now));
+            }
+        }
+    }
+
+    /// What a check would be told, if slices could pay for all of it; otherwise the store says.
+    fn peek_slices(&self, ready: &Ready) -> Option<Answer> {
+        let now = self.clock.now();
+        let mut states = Vec::with_capacity(ready.charges.len());
+        for (at, charge) in ready.charges.iter().enumerate() {
+            let Some(cost) = ready.cost_from(at) else { continue };
+            let terms = charge.leased.as_ref()?.lease.as_ref()?;
+            let state = self.leases.with_held(&charge.key, |held| {
+                (held.lease.ready(now).as_micros() >= cost.as_micros()).then(|| state_of(terms, held, now))
+            });
+            let state = state.flatten()?;
+            let left = state.remaining.as_micros().saturating_sub(cost.as_micros());
+            states.push((at, BucketState { remaining: Tokens::from_micros(left), ..state }));
+        }
+        Some(admitted(ready, &states, StoreMode::Leased))
+    }
+}
+
+impl Ready {
+    /// What all charges to the bucket of this one ask for together; `None` if an earlier one has asked for it.
+    fn cost_from(&self, at: usize) -> Option<Cost> {
+        let key = &self.charges.get(at)?.key;
+        if self.charges.iter().take(at).any(|charge| charge.key == *key) {
+            return None;
+        }
+        let same = self.charges.iter().filter(|charge| charge.key == *key);
+        Some(Cost::micros(same.fold(0, |sum: u64, charge| sum.saturating_add(charge.cost.as_micros()))))
+    }
+
+    /// Which charges are to the bucket of this one.
+    fn members(&self, at: usize) -> BucketSet {
+        let mut members = BucketSet::EMPTY;
+        if let Some(first) = self.charges.get(at) {
+            let same = self.charges.iter().enumerate().filter(|(_, charge)| charge.key == first.key);
+            same.for_each(|(at, _)| members.insert(at));
+        }
+        members
+    }
+
+    /// What is known of each charge's bucket, where that is known of the first of its charges.
+    fn states(&self, known: &[(usize, BucketState)]) -> Vec<BucketState> {
+        let unknown = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
+        let mut states = vec![unknown; self.charges.len()];
+        for (at, state) in known {
+            for member in self.members(*at).iter() {
+                if let Some(place) = states.get_mut(member) {
+                    *place = *state;
+                }
+            }
+        }
+        states
+    }
+}
+
+/// What a bucket has to spend, by what this node holds and what the store said last.
+fn state_of(terms: &LeaseTerms, held: &mut Held, now: Moment) -> BucketState {
+    let burst = terms.limit().burst().as_micros();
+    let seen = held.lease.balance_seen().unwrap_or(Tokens::ZERO).as_micros();
+    let left = held.lease.ready(now).as_micros().saturating_add(seen).min(burst);
+    BucketState {
+        remaining: Tokens::from_micros(left),
+        wait: Span::ZERO,
+        time_to_full: terms.limit().time_to_mint(Tokens::from_micros(burst - left)),
+    }
+}
+
+/// Spends a slice; more may have to be asked for.
+fn spend(charge: &ReadyCharge, cost: Cost, terms: &LeaseTerms, held: &mut Held, now: Moment) -> Spent {
+    let spending = held.lease.spend(terms, cost, now);
+    let ask = match spending {
+        Spending::Spent { ask, .. } | Spending::Denied { ask, .. } => ask,
+        Spending::Asks(ask) => Some(ask),
+        _ => None,
+    };
+    Spent {
+        spending,
+        state: state_of(terms, held, now),
+        to_send: ask.and_then(|ask| to_send(charge, held, terms, ask)),
+        on_its_way: held.on_its_way(),
+    }
+}
+
+fn to_send(charge: &ReadyCharge, held: &Held, terms: &LeaseTerms, ask: Ask) -> Option<ToSend> {
+    Some(held.to_send(&charge.key, charge.limit.as_ref()?, terms, ask))
+}
+
+fn admitted(ready: &Ready, states: &[(usize, BucketState)], mode: StoreMode) -> Answer {
+    let remaining = states.iter().map(|(_, state)| state.remaining).min().unwrap_or(Tokens::ZERO);
+    let verdict = Verdict::Admit { remaining, delay: Span::ZERO };
+    Answer::Decided { verdict, buckets: ready.states(states), mode }
+}
+
+fn denied(ready: &Ready, at: usize, state: BucketState) -> Answer {
+    let cost = ready.cost_from(at).map_or(0, Cost::as_micros);
+    // What the store said last may be more than there is by now.
+    let remaining = Tokens::from_micros(state.remaining.as_micros().min(cost.saturating_sub(1)));
+    let state = BucketState { remaining, ..state };
+    let verdict =
+        Verdict::Deny { wait: state.wait, remaining, denied: ready.members(at), cause: Cause::Exceeded };
+    Answer::Decided { verdict, buckets: ready.states(&[(at, state)]), mode: StoreMode::Leased }
+}
+
+/// The verdict on charges at these positions, beside slices that have paid.
+fn elsewhere(verdict: Verdict, positions: &[usize], paid: &[(usize, BucketState)]) -> Verdict {
+    let moved = |denied: BucketSet| {
+        let mut all = BucketSet::EMPTY;
+        denied.iter().filter_map(|at| positions.get(at)).for_each(|at| all.insert(*at));
+        all
+    };
+    match verdict {
+        Verdict::Admit { remaining, delay } => {
+            let least = paid.iter().map(|(_, state)| state.remaining).min().unwrap_or(remaining);
+            Verdict::Admit { remaining: remaining.min(least), delay }
+        }
+        Verdict::Deny { wait, remaining, denied, cause } => {
+            Verdict::Deny { wait, remaining, denied: moved(denied), cause }
+        }
+        Verdict::Never { denied } => Verdict::Never { denied: moved(denied) },
+        other => other,
+    }
+}
