@@ -15,6 +15,7 @@ mod denials;
 mod fallback;
 mod gate;
 mod lease_asks;
+mod leased_answers;
 mod leased_checks;
 mod leases;
 mod locals;

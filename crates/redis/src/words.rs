@@ -109,7 +109,9 @@ impl Words {
                 self.text(b"a");
                 self.bucket(*key, *limit);
                 self.key(*record);
-                numbers.iter().for_each(|number| self.number(*number));
+                for number in numbers {
+                    self.number(*number);
+                }
             }
         }
     }

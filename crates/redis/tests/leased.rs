@@ -12,7 +12,7 @@ use fleet::{RedisServer, until};
 use tollgate::ledger::{Bucket, BucketLimit, Gift, Ledger, OwnedKey, RuleNumber};
 use tollgate::policy::{Facts, Policy, RuleBook};
 use tollgate::{
-    Asking, Burst, Clock, Decision, Limit, Limiter, PolicyLimiter, Rate, Refused, StoreMode, Verdict,
+    Asking, Burst, Clock, Decision, Limit, Limiter, PolicyLimiter, Rate, Refused, Span, StoreMode, Verdict,
 };
 use tollgate_redis::{LedgerOptions, RedisLedger, StoreUrl};
 use tollgate_sim::checker::{Promise, judge};
@@ -98,14 +98,15 @@ async fn instances_that_lease_and_one_that_does_not_keep_the_limit_in_every_inte
     needs_redis!();
     let server = RedisServer::start("").await;
     let mut asking = tokio::task::JoinSet::new();
-    let (clock, wall) = (Clock::system(), std::time::Instant::now());
+    let clock = Clock::system();
+    let until = clock.now() + Span::from_millis(2_500);
     for policy in [LEASED, LEASED, EXACT] {
         let instance = Arc::new(Instance::start(&server.url(), policy).await);
         for _ in 0..4 {
             let (instance, clock) = (Arc::clone(&instance), clock.clone());
             asking.spawn(async move {
-                let (mut events, until) = (Vec::new(), wall + Duration::from_millis(2_500));
-                while std::time::Instant::now() < until {
+                let mut events = Vec::new();
+                while clock.now() < until {
                     let called = clock.now();
                     let decision = instance.check(1).await;
                     assert_ne!(decision.mode(), StoreMode::Fallback);
@@ -139,8 +140,9 @@ async fn a_denied_check_over_leased_and_exact_buckets_spends_no_slice() {
     let (instance, exact) =
         (Instance::start(&server.url(), policy).await, Instance::start(&server.url(), EXACT).await);
     let mut admitted = 0;
-    let begun = std::time::Instant::now();
-    while begun.elapsed() < Duration::from_millis(300) || admitted == 0 {
+    let clock = Clock::system();
+    let until = clock.now() + Span::from_millis(300);
+    while clock.now() < until || admitted == 0 {
         for _ in 0..100 {
             let decision = instance.check(1).await;
             assert_ne!(decision.mode(), StoreMode::Fallback);
@@ -170,12 +172,13 @@ async fn slices_are_given_back_when_nobody_needs_them_and_when_the_program_stops
     });
     let (one, other) =
         (Instance::start(&server.url(), &leased).await, Instance::start(&server.url(), &exact).await);
-    let begun = std::time::Instant::now();
+    let clock = Clock::system();
+    let begun = clock.now();
     for _ in 0..20_000 {
         assert!(one.check(1).await.is_admitted());
     }
     one.ledger.close().await;
-    let minted = 250 * begun.elapsed().as_millis() as u64 / 1_000 + 1;
+    let minted = 250 * clock.now().since(begun).as_nanos() / 1_000_000_000 + 1;
     let left = other.left().await;
     assert!((80_000..=80_000 + minted).contains(&left), "{left} left, {minted} minted");
     assert!(one.ledger.counts().lease_returned_micros > 0);

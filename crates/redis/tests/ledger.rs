@@ -15,6 +15,8 @@ mod declaring;
 mod faults;
 #[path = "ledger/keeping.rs"]
 mod keeping;
+#[path = "ledger/leases.rs"]
+mod leases;
 #[path = "ledger/operations.rs"]
 mod operations;
 #[path = "ledger/other_algorithms.rs"]

@@ -118,6 +118,7 @@ impl Lease {
     }
 
     /// Puts back what was taken. Where the ledger was told meanwhile what is left here, it counts as spent, and `false` says so.
+    #[expect(clippy::needless_pass_by_value, reason = "once: what was put back cannot be put back again")]
     pub fn put_back(&mut self, taken: Taken, now: Moment) -> bool {
         let Taken { micros, turn } = taken;
         let is_held = turn == self.turn;

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 use tollgate::ledger::{Answer, BucketState, Manner};
-use tollgate::{Cause, StoreMode, Verdict};
-use tollgate_core::{Ask, BucketSet, CHARGES_MAX, Cost, LeaseTerms, Moment, Span, Spending, Taken, Tokens};
+use tollgate::{StoreMode, Verdict};
+use tollgate_core::{Ask, CHARGES_MAX, Cost, LeaseTerms, Moment, Spending, Taken, Tokens};
 
 use super::Inner;
+use super::leased_answers::{admitted, denied, elsewhere, state_of};
 use super::leases::{Held, ToSend};
 use super::ready::{Ready, ReadyCharge};
 use crate::KeyName;
@@ -48,7 +49,7 @@ struct Paid {
 struct Spent {
     spending: Spending,
     state: BucketState,
-    to_send: Option<ToSend>,
+    to_send: Option<Box<ToSend>>,
     /// The number of the ask on its way, and whether its answer is overdue.
     on_its_way: (u64, bool),
 }
@@ -161,7 +162,7 @@ impl Inner {
     /// What comes of one bucket whose slice paid for the whole check, or of the first one that could not.
     fn outcome(self: &Arc<Self>, ready: &Ready, at: usize, spent: Spent) -> Slices {
         let Spent { spending, state, to_send, on_its_way: (seq, is_late) } = spent;
-        let is_sent = to_send.is_none_or(|ask| self.send_ask(ask));
+        let is_sent = to_send.is_none_or(|ask| self.send_ask(*ask));
         let awaits = || {
             let key = ready.charges.get(at).map(|charge| charge.key.clone());
             key.map_or(Slices::NotLeased, |key| Slices::Awaits(key, seq))
@@ -228,7 +229,7 @@ impl Inner {
                 to_send(charge, held, terms, ask)
             });
             if let Some(ask) = ask.flatten() {
-                self.send_ask(ask);
+                self.send_ask(*ask);
             }
             Some((at, state))
         };
@@ -268,54 +269,6 @@ impl Inner {
     }
 }
 
-impl Ready {
-    /// What all charges to the bucket of this one ask for together; `None` if an earlier one has asked for it.
-    fn cost_from(&self, at: usize) -> Option<Cost> {
-        let key = &self.charges.get(at)?.key;
-        if self.charges.iter().take(at).any(|charge| charge.key == *key) {
-            return None;
-        }
-        let same = self.charges.iter().filter(|charge| charge.key == *key);
-        Some(Cost::micros(same.fold(0, |sum: u64, charge| sum.saturating_add(charge.cost.as_micros()))))
-    }
-
-    /// Which charges are to the bucket of this one.
-    fn members(&self, at: usize) -> BucketSet {
-        let mut members = BucketSet::EMPTY;
-        if let Some(first) = self.charges.get(at) {
-            let same = self.charges.iter().enumerate().filter(|(_, charge)| charge.key == first.key);
-            same.for_each(|(at, _)| members.insert(at));
-        }
-        members
-    }
-
-    /// What is known of each charge's bucket, where that is known of the first of its charges.
-    fn states(&self, known: &[(usize, BucketState)]) -> Vec<BucketState> {
-        let unknown = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
-        let mut states = vec![unknown; self.charges.len()];
-        for (at, state) in known {
-            for member in self.members(*at).iter() {
-                if let Some(place) = states.get_mut(member) {
-                    *place = *state;
-                }
-            }
-        }
-        states
-    }
-}
-
-/// What a bucket has to spend, by what this node holds and what the store said last.
-fn state_of(terms: &LeaseTerms, held: &mut Held, now: Moment) -> BucketState {
-    let burst = terms.limit().burst().as_micros();
-    let seen = held.lease.balance_seen().unwrap_or(Tokens::ZERO).as_micros();
-    let left = held.lease.ready(now).as_micros().saturating_add(seen).min(burst);
-    BucketState {
-        remaining: Tokens::from_micros(left),
-        wait: Span::ZERO,
-        time_to_full: terms.limit().time_to_mint(Tokens::from_micros(burst - left)),
-    }
-}
-
 /// Spends a slice; more may have to be asked for.
 fn spend(charge: &ReadyCharge, cost: Cost, terms: &LeaseTerms, held: &mut Held, now: Moment) -> Spent {
     let spending = held.lease.spend(terms, cost, now);
@@ -332,42 +285,6 @@ fn spend(charge: &ReadyCharge, cost: Cost, terms: &LeaseTerms, held: &mut Held, 
     }
 }
 
-fn to_send(charge: &ReadyCharge, held: &Held, terms: &LeaseTerms, ask: Ask) -> Option<ToSend> {
-    Some(held.to_send(&charge.key, charge.limit.as_ref()?, terms, ask))
-}
-
-fn admitted(ready: &Ready, states: &[(usize, BucketState)], mode: StoreMode) -> Answer {
-    let remaining = states.iter().map(|(_, state)| state.remaining).min().unwrap_or(Tokens::ZERO);
-    let verdict = Verdict::Admit { remaining, delay: Span::ZERO };
-    Answer::Decided { verdict, buckets: ready.states(states), mode }
-}
-
-fn denied(ready: &Ready, at: usize, state: BucketState) -> Answer {
-    let cost = ready.cost_from(at).map_or(0, Cost::as_micros);
-    // What the store said last may be more than there is by now.
-    let remaining = Tokens::from_micros(state.remaining.as_micros().min(cost.saturating_sub(1)));
-    let state = BucketState { remaining, ..state };
-    let verdict =
-        Verdict::Deny { wait: state.wait, remaining, denied: ready.members(at), cause: Cause::Exceeded };
-    Answer::Decided { verdict, buckets: ready.states(&[(at, state)]), mode: StoreMode::Leased }
-}
-
-/// The verdict on charges at these positions, beside slices that have paid.
-fn elsewhere(verdict: Verdict, positions: &[usize], paid: &[(usize, BucketState)]) -> Verdict {
-    let moved = |denied: BucketSet| {
-        let mut all = BucketSet::EMPTY;
-        denied.iter().filter_map(|at| positions.get(at)).for_each(|at| all.insert(*at));
-        all
-    };
-    match verdict {
-        Verdict::Admit { remaining, delay } => {
-            let least = paid.iter().map(|(_, state)| state.remaining).min().unwrap_or(remaining);
-            Verdict::Admit { remaining: remaining.min(least), delay }
-        }
-        Verdict::Deny { wait, remaining, denied, cause } => {
-            Verdict::Deny { wait, remaining, denied: moved(denied), cause }
-        }
-        Verdict::Never { denied } => Verdict::Never { denied: moved(denied) },
-        other => other,
-    }
+fn to_send(charge: &ReadyCharge, held: &Held, terms: &LeaseTerms, ask: Ask) -> Option<Box<ToSend>> {
+    Some(Box::new(held.to_send(&charge.key, charge.limit.as_ref()?, terms, ask)))
 }

@@ -142,14 +142,11 @@ impl Leases {
     /// The store's answer to an ask, or `None` if there is none; says what was stranded since the last.
     pub(super) fn answered(&self, sent: &ToSend, answer: Option<&Answer>, now: Moment) -> Tokens {
         let stranded = self.with_held(&sent.key, |held| {
-            match answer {
-                Some(answer) => {
-                    held.lease.answered(&sent.terms, sent.ask.seq, answer, now);
-                }
-                None => {
-                    held.lease.lost(&sent.terms, sent.ask.seq, now);
-                    held.lost = held.lost.max(sent.ask.seq);
-                }
+            if let Some(answer) = answer {
+                held.lease.answered(&sent.terms, sent.ask.seq, answer, now);
+            } else {
+                held.lease.lost(&sent.terms, sent.ask.seq, now);
+                held.lost = held.lost.max(sent.ask.seq);
             }
             held.arrived.notify_waiters();
             held.lease.take_stranded()

@@ -1142,7 +1142,7 @@ local function give_back(L, k, micros, cost, paid, made)
     end
     untouched = untouched + minted(L, x, upto)
   end
-  local full = capacity(L) - out_of(k)
+  local full = capacity(L)
   local worth = full - untouched
   if worth > cost then worth = cost end
   if worth > micros then worth = micros end
@@ -1156,6 +1156,8 @@ local function give_back(L, k, micros, cost, paid, made)
     return before, after
   end
   local after = b + worth
+  full = full - out_of(k)
+  if full < b then full = b end
   if after > full then after = full end
   store(L, k, after, upto)
   return before, after
