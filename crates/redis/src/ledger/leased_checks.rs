@@ -8,8 +8,8 @@
 //! All or nothing. When the store is silent, slices are spent to their end; then rules do what `on_store_failure` says.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::time::Instant;
 use tollgate::ledger::{Answer, BucketState, Manner};
 use tollgate::{StoreMode, Verdict};
 use tollgate_core::{Ask, CHARGES_MAX, Cost, LeaseTerms, Moment, Spending, Taken, Tokens};
@@ -80,7 +80,7 @@ impl Inner {
 
     /// Where the store has a say, too. Within the deadline.
     async fn decide_with_store(self: &Arc<Self>, ready: &Ready, mut slices: Slices) -> Answer {
-        let deadline = Instant::now() + self.deadline();
+        let begun = self.clock.now();
         for _ in 0..ROUNDS_MAX {
             match slices {
                 Slices::Decided(answer) => return answer,
@@ -88,7 +88,7 @@ impl Inner {
                 Slices::Silent => return self.fall_back(ready, &Manner::Check),
                 Slices::NotLeased => break,
                 Slices::Awaits(key, seq) => {
-                    if !self.has_arrived(&key, seq, deadline).await {
+                    if !self.has_arrived(&key, seq, begun).await {
                         return self.fall_back(ready, &Manner::Check);
                     }
                 }
@@ -100,7 +100,7 @@ impl Inner {
             Slices::Paid(paid) => self.decide_rest(ready, paid).await,
             _ => {
                 let exactly = self.decide_exactly(ready.clone(), Manner::Check);
-                match tokio::time::timeout_at(deadline, exactly).await {
+                match tokio::time::timeout(self.left_since(begun), exactly).await {
                     Ok(answer) => answer,
                     Err(_) => self.fall_back(ready, &Manner::Check),
                 }
@@ -108,8 +108,13 @@ impl Inner {
         }
     }
 
+    /// How long a check that began then may yet take.
+    fn left_since(&self, begun: Moment) -> Duration {
+        self.deadline().saturating_sub(self.clock.now().since(begun).into())
+    }
+
     /// Waits for the answer to an ask; `false` if it is lost or too late.
-    async fn has_arrived(&self, key: &KeyName, seq: u64, deadline: Instant) -> bool {
+    async fn has_arrived(&self, key: &KeyName, seq: u64, begun: Moment) -> bool {
         loop {
             let Ok(arrived) = self.leases.awaits(key, seq) else { return false };
             let Some(arrived) = arrived else { return true };
@@ -118,7 +123,7 @@ impl Inner {
             if !matches!(self.leases.awaits(key, seq), Ok(Some(_))) {
                 continue;
             }
-            if tokio::time::timeout_at(deadline, notified).await.is_err() {
+            if tokio::time::timeout(self.left_since(begun), notified).await.is_err() {
                 return false;
             }
         }
