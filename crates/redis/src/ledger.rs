@@ -41,6 +41,7 @@ use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::leased_checks::Slices;
 use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
@@ -134,7 +135,16 @@ impl Ledger for RedisLedger {
     }
 
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
-        Box::pin(self.0.decide(question))
+        let Question { charges, manner, watched } = question;
+        let ready = match Ready::of(&self.0.keys, &self.0.rules, charges) {
+            Ok(ready) => ready,
+            Err(error) => return Box::pin(std::future::ready(answer::at_fault(error))),
+        };
+        match self.0.look_at_slices(&ready, &manner) {
+            // What most checks of leased buckets come to: nothing is awaited.
+            Slices::Decided(answer) if watched.is_none() => Box::pin(std::future::ready(answer)),
+            slices => Box::pin(self.0.decide(ready, manner, watched, slices)),
+        }
     }
 
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
@@ -159,26 +169,23 @@ impl Inner {
         self.settings.load().deadline.into()
     }
 
-    async fn decide(self: &Arc<Self>, question: Question) -> Answer {
-        let Question { charges, manner, watched } = question;
-        let ready = match Ready::of(&self.keys, &self.rules, charges) {
-            Ok(ready) => ready,
-            Err(error) => return answer::at_fault(error),
+    async fn decide(
+        self: &Arc<Self>,
+        ready: Ready,
+        manner: Manner,
+        watched: Option<Watched>,
+        slices: Slices,
+    ) -> Answer {
+        let answer = match slices {
+            Slices::NotLeased => self.decide_exactly(ready, manner).await,
+            slices => Box::pin(self.decide_by_slices(&ready, slices)).await,
         };
-        let answer = self.decide_ready(ready, manner).await;
         if let (Some(watched), Answer::Decided { verdict, .. }) = (watched, &answer)
             && verdict.is_admitted()
         {
             self.watch(watched);
         }
         answer
-    }
-
-    async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
-        if let Some(answer) = self.decide_by_slices(&ready, &manner).await {
-            return answer;
-        }
-        self.decide_exactly(ready, manner).await
     }
 
     /// Decides by what the store says, or what it said, or without it.

@@ -24,8 +24,10 @@ use crate::KeyName;
 const ROUNDS_MAX: usize = 3;
 
 /// What slices make of a check.
-enum Slices {
+pub(super) enum Slices {
     Decided(Answer),
+    /// To be looked at when there is a runtime.
+    Later,
     /// All that are leased have paid; the store is to be asked for the others.
     Paid(Vec<Paid>),
     /// An answer is on its way.
@@ -37,7 +39,7 @@ enum Slices {
 }
 
 /// What a bucket has paid for.
-struct Paid {
+pub(super) struct Paid {
     /// The position of its first charge.
     at: usize,
     cost: Cost,
@@ -55,31 +57,32 @@ struct Spent {
 }
 
 impl Inner {
-    /// The answer, if slices have a say.
-    pub(super) async fn decide_by_slices(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Option<Answer> {
-        let is_leased = ready.charges.iter().any(|charge| charge.leased.is_some());
+    /// What slices make of a question that was just asked. Awaits nothing.
+    pub(super) fn look_at_slices(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Slices {
+        let is_leased = ready.charges.iter().any(|charge| charge.is_leased);
         let is_sound = ready.charges.len() <= CHARGES_MAX
             && ready.charges.iter().all(|charge| charge.cost > Cost::micros(0));
         if !is_leased || !is_sound || !ready.is_agreed || self.locals.hold_any(ready) {
-            return None;
+            return Slices::NotLeased;
         }
         match manner {
             Manner::Check => {}
-            Manner::Peek => return self.peek_slices(ready),
-            _ => return None,
+            Manner::Peek => return self.peek_slices(ready).map_or(Slices::NotLeased, Slices::Decided),
+            _ => return Slices::NotLeased,
         }
-        match self.try_slices(ready) {
-            Slices::Decided(answer) => {
-                self.counters.lease_hits.add(1);
-                Some(answer)
-            }
-            Slices::NotLeased => None,
-            slices => Some(Box::pin(self.decide_with_store(ready, slices)).await),
+        // Without a runtime nobody sends asks.
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Slices::Later;
         }
+        let slices = self.try_slices(ready);
+        if let Slices::Decided(_) = slices {
+            self.counters.lease_hits.add(1);
+        }
+        slices
     }
 
-    /// Where the store has a say, too. Within the deadline.
-    async fn decide_with_store(self: &Arc<Self>, ready: &Ready, mut slices: Slices) -> Answer {
+    /// Decides by slices and by the store, within the deadline.
+    pub(super) async fn decide_by_slices(self: &Arc<Self>, ready: &Ready, mut slices: Slices) -> Answer {
         let begun = self.clock.now();
         for _ in 0..ROUNDS_MAX {
             match slices {
@@ -87,6 +90,7 @@ impl Inner {
                 Slices::Paid(paid) => return self.decide_rest(ready, paid).await,
                 Slices::Silent => return self.fall_back(ready, &Manner::Check),
                 Slices::NotLeased => break,
+                Slices::Later => {}
                 Slices::Awaits(key, seq) => {
                     if !self.has_arrived(&key, seq, begun).await {
                         return self.fall_back(ready, &Manner::Check);
@@ -139,7 +143,7 @@ impl Inner {
             return spent.map_or(Slices::NotLeased, |spent| self.outcome(ready, 0, spent));
         }
         let mut paid: Vec<Paid> = Vec::with_capacity(ready.charges.len());
-        for (at, charge) in ready.charges.iter().enumerate().filter(|(_, charge)| charge.leased.is_some()) {
+        for (at, charge) in ready.charges.iter().enumerate().filter(|(_, charge)| charge.is_leased) {
             let Some(cost) = ready.cost_from(at) else { continue };
             let took = self.leases.with(charge, now, |terms, held| match held.lease.take(terms, cost, now) {
                 Some(taken) => Ok((taken, state_of(terms, held, now))),
@@ -157,7 +161,7 @@ impl Inner {
                 }
             }
         }
-        if ready.charges.iter().any(|charge| charge.leased.is_none()) {
+        if ready.charges.iter().any(|charge| !charge.is_leased) {
             return Slices::Paid(paid);
         }
         let states = self.top_up(ready, paid);
@@ -197,7 +201,7 @@ impl Inner {
             .charges
             .iter()
             .enumerate()
-            .filter(|(_, charge)| charge.leased.is_none())
+            .filter(|(_, charge)| !charge.is_leased)
             .map(|(at, charge)| (at, charge.clone()))
             .unzip();
         let rest = Ready { charges, is_agreed: ready.is_agreed };
@@ -262,7 +266,7 @@ impl Inner {
         let mut states = Vec::with_capacity(ready.charges.len());
         for (at, charge) in ready.charges.iter().enumerate() {
             let Some(cost) = ready.cost_from(at) else { continue };
-            let terms = charge.leased.as_ref()?.lease.as_ref()?;
+            let terms = charge.terms()?;
             let state = self.leases.with_held(&charge.key, |held| {
                 (held.lease.ready(now).as_micros() >= cost.as_micros()).then(|| state_of(terms, held, now))
             });

@@ -92,8 +92,7 @@ impl Leases {
         now: Moment,
         act: impl FnOnce(&LeaseTerms, &mut Held) -> T,
     ) -> Option<T> {
-        let rule = charge.leased.as_ref()?;
-        let terms = rule.lease.as_ref()?;
+        let (terms, rule) = (charge.terms()?, charge.rule.as_ref()?);
         if self.is_closed.load(Ordering::Relaxed) {
             return None;
         }
