@@ -264,8 +264,13 @@ impl Inner {
             Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
             Gift::Reset => batch.reset(key.clone(), &limit),
         };
+        let key = ready.key.clone();
         let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
-        match pending.within(self.deadline()).await {
+        let told = pending.within(self.deadline()).await;
+        // Once more: of what was denied meanwhile.
+        self.denials.forget(&key);
+        self.leases.forget_denial(&key);
+        match told {
             Ok(Told::Changed(changed)) => Ok(Given { given: changed.given(), balance: changed.balance() }),
             _ => Err(LedgerDown),
         }
