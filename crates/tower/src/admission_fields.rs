@@ -1,6 +1,6 @@
 //! What an admitted client is told, kept until its response is there.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 use tollgate::{Decision, DraftFields, PolicyLimiter};
 
 use crate::fields::Fields;
@@ -49,19 +49,17 @@ fn has_draft(headers: &HeaderMap) -> bool {
 #[inline]
 fn write(draft: DraftFields, headers: &mut HeaderMap) {
     let DraftFields { policy, limit } = draft;
-    let (policy, limit) = (HeaderValue::from_maybe_shared(policy), HeaderValue::from_maybe_shared(limit));
-    // Always: they are printable.
-    if let (Ok(policy), Ok(limit)) = (policy, limit) {
-        headers.reserve(2);
-        headers.insert(RATE_LIMIT_POLICY, policy);
-        headers.insert(RATE_LIMIT, limit);
-    }
+    headers.reserve(2);
+    headers.insert(RATE_LIMIT_POLICY, policy);
+    headers.insert(RATE_LIMIT, limit);
 }
 
 #[cfg(test)]
 mod tests {
     use tollgate::Limiter;
     use tollgate::policy::{Facts, Policy};
+
+    use http::HeaderValue;
 
     use super::*;
 

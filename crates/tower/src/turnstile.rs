@@ -78,7 +78,9 @@ impl Turnstile {
 
     fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
-        let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
+        let address = self.client_address(&policy, head);
+        policy.send_for(address);
+        let token = self.read_token(&policy, fields);
         let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
             // The plan of somebody's token is not that of whom the program knows.
             (Some(principal), _) => (principal.user.as_deref(), principal.plan.as_deref()),
