@@ -18,7 +18,6 @@ end
 local EXACT = 9007199254740992 -- 2^53
 local BURST_MAX = 9000000000000000 -- micro-tokens
 local SET_BACK = 1000000 -- a stamp further ahead than this: the clock was set back for good
-local LIFE_MAX = 60000000 -- the longest life of a slice: a minute
 local REMEMBERED = 604800000000 -- a reset is remembered for a week: the longest that a reservation may be open
 
 local now = argv[2] + 0
@@ -1182,6 +1181,7 @@ end
 
 -- A node asks for a slice, reports what it holds and gives back ---------------------------------------------------------------
 -- As `ask_ledger` of tollgate-core, line by line. The record: the ask's number, the bucket's epoch, and what was said.
+local LIFE_MAX = 60000000 -- the longest life of a slice: a minute
 local RECORD, RECORD_FORMAT, RECORD_BYTES = 97, '>BI7I7I7I7I7i7', 43
 local function tell_answer(granted, wait, out, b)
   tell(1)
