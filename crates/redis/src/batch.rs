@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tollgate::CheckError;
-use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
+use tollgate_core::{Ask, BucketSet, CHARGES_MAX, Cost, LeaseTerms, Span, Tokens};
 
 use crate::item::{Charge, Correction, Due, Item, KeyRef, RESERVATION_TIMEOUT_MAX, Wanted};
 use crate::run::{Run, runs};
@@ -181,6 +181,25 @@ impl Batch {
     pub fn reset(&mut self, key: KeyName, limit: &SharedLimit) -> Result<(), BatchError> {
         let (key, limit) = self.bucket(key, limit)?;
         self.push(Item::Reset { key, limit }, 0);
+        Ok(())
+    }
+
+    /// A node asks for a slice of a token bucket, says what it holds of it, and gives back: as [`tollgate_core::ask_ledger`] decides. `record` is the
+    /// name that [`KeyName::lease_record`] gives; `terms` are those of the limit.
+    pub fn ask(
+        &mut self,
+        key: KeyName,
+        limit: &SharedLimit,
+        record: KeyName,
+        ask: &Ask,
+        terms: &LeaseTerms,
+    ) -> Result<(), BatchError> {
+        let (key, limit) = self.bucket(key, limit)?;
+        let record = self.key(record, StateKind::Value);
+        let [unspent, back, want, least] = [ask.unspent, ask.back, ask.want, ask.least]
+            .map(|tokens| tokens.as_micros().min(BURST_MICROS_MAX));
+        let numbers = [ask.seq, unspent, back, want, least, terms.ahead_max(), terms.life_micros()];
+        self.push(Item::Ask { key, limit, record, numbers }, 0);
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! What the operations of a batch are told: the numbers of the reply, dealt out in their order.
 
+use tollgate_core::{Answer, Span, Tokens};
+
 use crate::checked::{BucketTold, Checked, Numbers, Outcome};
 use crate::item::{Item, Wanted};
 use crate::reply::Integers;
@@ -44,6 +46,8 @@ impl Batch {
             (Item::Settle { due, .. }, 1) => {
                 due.iter().map(|_| changed(numbers)).collect::<Result<_, _>>().map(Told::Settled)
             }
+            (Item::Ask { .. }, 4) => Ok(Told::Leased(None)),
+            (Item::Ask { .. }, 1) => leased(numbers).map(|answer| Told::Leased(Some(answer))),
             (_, 1) => changed(numbers).map(Told::Changed),
             _ => Err(ReplyError::new(format!("{status} is no status"))),
         }
@@ -74,6 +78,15 @@ impl Batch {
         }
         Ok(Checked { outcome, is_retold, now_micros, buckets })
     }
+}
+
+fn leased(numbers: &mut Integers<'_>) -> Result<Answer, ReplyError> {
+    Ok(Answer {
+        granted: Tokens::from_micros(numbers.next_amount()?),
+        wait: Span::from_micros(numbers.next_amount()?),
+        held: Tokens::from_micros(numbers.next_amount()?),
+        balance: numbers.next()?,
+    })
 }
 
 fn changed(numbers: &mut Integers<'_>) -> Result<Changed, ReplyError> {

@@ -8,6 +8,7 @@
 //! tg:Xa3_9kQz=                the limits the rule has had; of a tier, with its tag: tg:Xa3_9kQz=4711
 //! tg:$0123…                   a reservation         tg:?…                      an idempotency key
 //! tg:&                        the instances that share the store
+//! tg:%{tg:Xa3_9kQz!}node      what a node holds of a bucket
 //! ```
 //! The kind stands at a known place and everything after it is the key, so no key can pretend to be another (K1). A key that
 //! is long or has a brace in it, which Cluster would take for a tag, is known by its digest.
@@ -217,6 +218,24 @@ impl KeyName {
         &self.0
     }
 
+    /// What the store remembers of a node that holds a slice of this bucket, in the bucket's slot. `node` is of letters, digits, `.`, `_`
+    /// and `-`, and names a node that never was before. `None` where Cluster would take part of the bucket's name for a tag.
+    pub fn lease_record(&self, node: &str) -> Option<KeyName> {
+        let begin = self.0.iter().position(|byte| *byte == b':')? + 1;
+        let (prefix, rest) = self.0.split_at(begin);
+        let is_tagged = rest.first() == Some(&b'{');
+        let name = if is_tagged {
+            let tag = rest.iter().position(|byte| *byte == b'}')? + 1;
+            let (tag, rest) = rest.split_at(tag);
+            [prefix, tag, b"%", node.as_bytes(), b"%", rest].concat()
+        } else if rest.contains(&b'}') {
+            return None;
+        } else {
+            [prefix, b"%{", &self.0, b"}", node.as_bytes()].concat()
+        };
+        Some(KeyName(name))
+    }
+
     /// The name that was written down, in the note of a reservation for instance.
     pub fn from_bytes(bytes: Vec<u8>) -> KeyName {
         KeyName(bytes)
@@ -304,6 +323,27 @@ mod tests {
         assert_ne!(keys.explicit("x".repeat(65)).unwrap(), keys.explicit("x".repeat(66)).unwrap());
         assert_eq!(keys.explicit("x".repeat(513)), Err(CheckError::KeyTooLong { bytes: 513 }));
         assert_eq!(keys.explicit(""), Err(CheckError::EmptyKey));
+    }
+
+    #[test]
+    fn a_node_s_record_is_in_the_slot_of_its_bucket() {
+        let keys = KeySpace::default();
+        for keys in [&keys, &keys.tagged("acme").unwrap()] {
+            for key in ["a", "a:b%c", "{", &"x".repeat(99)] {
+                let bucket = keys.explicit(key).unwrap();
+                let record = bucket.lease_record("n1").unwrap();
+                assert_eq!(
+                    crate::slot_of(record.as_bytes()),
+                    crate::slot_of(bucket.as_bytes()),
+                    "{record:?}"
+                );
+                assert!(record.as_bytes().starts_with(b"tg:"));
+            }
+        }
+        let name = |keys: &KeySpace| text(&keys.explicit("a").unwrap().lease_record("n1").unwrap());
+        assert_eq!(name(&keys), "tg:%{tg:*:a}n1");
+        assert_eq!(name(&keys.tagged("acme").unwrap()), "tg:{acme}%n1%*:a");
+        assert_eq!(keys.explicit("a}b").unwrap().lease_record("n1"), None);
     }
 
     #[test]

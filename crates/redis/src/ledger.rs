@@ -18,6 +18,10 @@ mod fallback;
 mod gate;
 mod keys;
 mod late;
+mod lease_asks;
+mod leased_answers;
+mod leased_checks;
+mod leases;
 mod locals;
 mod log_lines;
 mod ready;
@@ -48,6 +52,8 @@ use self::denials::Denials;
 use self::gate::Gate;
 use self::keys::Keys;
 use self::late::Latecomers;
+use self::leased_checks::Slices;
+use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
@@ -86,6 +92,7 @@ struct Inner {
     gate: Gate,
     denials: Denials,
     forgets_denials: bool,
+    leases: Leases,
     locals: Locals,
     latecomers: Latecomers,
     census: Census,
@@ -112,6 +119,7 @@ impl RedisLedger {
             gate: Gate::default(),
             denials: Denials::default(),
             forgets_denials: options.forgets_denials,
+            leases: Leases::default(),
             locals: Locals::default(),
             latecomers: Latecomers::default(),
             census: Census::default(),
@@ -136,6 +144,13 @@ impl RedisLedger {
         self.0.surveyed.last()
     }
 
+    /// Gives back the slices of leased buckets that this node holds, and waits until they are back, within a second: to be called when the
+    /// program stops, after its last check. Slices that are not given back end by themselves within two lives. From here on
+    /// every check is decided by the store.
+    pub async fn close(&self) {
+        self.0.close_leases().await;
+    }
+
     /// The link to the store.
     pub fn link(&self) -> &Link {
         self.0.coalescer.link()
@@ -149,7 +164,7 @@ impl Ledger for RedisLedger {
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
-        let numbers = self.0.rules.declare(rules)?;
+        let numbers = self.0.rules.declare(settings, rules)?;
         self.0.settings.store(Arc::new(settings.clone()));
         if self.0.keys.put(keys) {
             // Under another tag no record of a limit is there yet.
@@ -161,7 +176,16 @@ impl Ledger for RedisLedger {
     }
 
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
-        Box::pin(self.0.decide(question))
+        let Question { charges, manner, watched } = question;
+        let ready = match Ready::of(&self.0.keys.now(), &self.0.rules, charges) {
+            Ok(ready) => ready,
+            Err(error) => return Box::pin(std::future::ready(answer::at_fault(error))),
+        };
+        match self.0.look_at_slices(&ready, &manner) {
+            // What most checks of leased buckets come to: nothing is awaited.
+            Slices::Decided(answer) if watched.is_none() => Box::pin(std::future::ready(answer)),
+            slices => Box::pin(self.0.decide(ready, manner, watched, slices)),
+        }
     }
 
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
@@ -186,13 +210,17 @@ impl Inner {
         self.settings.load().deadline.into()
     }
 
-    async fn decide(self: &Arc<Self>, question: Question) -> Answer {
-        let Question { charges, manner, watched } = question;
-        let ready = match Ready::of(&self.keys.now(), &self.rules, charges) {
-            Ok(ready) => ready,
-            Err(error) => return answer::at_fault(error),
+    async fn decide(
+        self: &Arc<Self>,
+        ready: Ready,
+        manner: Manner,
+        watched: Option<Watched>,
+        slices: Slices,
+    ) -> Answer {
+        let answer = match slices {
+            Slices::NotLeased => self.decide_exactly(ready, manner).await,
+            slices => Box::pin(self.decide_by_slices(&ready, slices)).await,
         };
-        let answer = self.decide_ready(ready, manner).await;
         if let (Some(watched), Answer::Decided { verdict, .. }) = (watched, &answer)
             && verdict.is_admitted()
         {
@@ -201,7 +229,8 @@ impl Inner {
         answer
     }
 
-    async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
+    /// Decides by what the store says, or what it said, or without it.
+    async fn decide_exactly(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
             && !self.forgets_denials
@@ -299,13 +328,19 @@ impl Inner {
     async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
         let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.denials.forget(&ready.key);
+        self.leases.forget_denial(&ready.key);
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {
             Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
             Gift::Reset => batch.reset(key.clone(), &limit),
         };
+        let key = ready.key.clone();
         let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
-        match pending.within(self.deadline()).await {
+        let told = pending.within(self.deadline()).await;
+        // Once more: of what was denied meanwhile.
+        self.denials.forget(&key);
+        self.leases.forget_denial(&key);
+        match told {
             Ok(Told::Changed(changed)) => Ok(Given { given: changed.given(), balance: changed.balance() }),
             _ => Err(LedgerDown),
         }

@@ -127,6 +127,14 @@ impl Words {
                 self.text(b"x");
                 self.bucket(*key, *limit);
             }
+            Item::Ask { key, limit, record, numbers } => {
+                self.text(b"a");
+                self.bucket(*key, *limit);
+                self.key(*record);
+                for number in numbers {
+                    self.number(*number);
+                }
+            }
         }
     }
 }

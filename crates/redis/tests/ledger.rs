@@ -17,6 +17,8 @@ mod faults;
 mod holds;
 #[path = "ledger/keeping.rs"]
 mod keeping;
+#[path = "ledger/leases.rs"]
+mod leases;
 #[path = "ledger/operations.rs"]
 mod operations;
 #[path = "ledger/other_algorithms.rs"]

@@ -107,12 +107,12 @@ impl Inner {
 
     /// Where the buckets of a check are that one call does.
     pub(super) fn place(&self, ready: &Ready) -> Place {
-        match ready.charges.first() {
-            Some(charge) if self.coalescer.link().is_cluster() => {
-                self.place_of(slot_of(charge.key.as_bytes()))
-            }
-            _ => Place::ANY,
-        }
+        ready.charges.first().map_or(Place::ANY, |charge| self.place_of_key(&charge.key))
+    }
+
+    /// Where a key is.
+    pub(super) fn place_of_key(&self, key: &KeyName) -> Place {
+        if self.coalescer.link().is_cluster() { self.place_of(slot_of(key.as_bytes())) } else { Place::ANY }
     }
 
     /// Where a slot is.

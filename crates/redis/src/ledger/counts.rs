@@ -36,6 +36,16 @@ pub struct LedgerCounts {
     pub instances: u32,
     /// The most that ever did: what shares are by where `instances_max` is not said.
     pub instances_most: u32,
+    /// Checks that were decided by slices of leased buckets alone, without asking the store.
+    pub lease_hits: u64,
+    /// Asks for such slices, and for them to be taken back.
+    pub lease_asks: u64,
+    /// Micro-tokens of slices that were given back unspent.
+    pub lease_returned_micros: u64,
+    /// Micro-tokens of slices that ended unspent on this node.
+    pub lease_stranded_micros: u64,
+    /// Buckets that this node has slices of.
+    pub leased_buckets: usize,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
     /// Whether the store is asked.
@@ -88,6 +98,10 @@ pub(super) struct Counters {
     pub(super) unreleased: Count,
     pub(super) latency: Latency,
     pub(super) late: Count,
+    pub(super) lease_hits: Count,
+    pub(super) lease_asks: Count,
+    pub(super) lease_returned_micros: Count,
+    pub(super) lease_stranded_micros: Count,
     timed_out: Count,
     failed: Count,
 }
@@ -113,6 +127,11 @@ impl Counters {
             late: self.late.get(),
             instances: inner.census.now(),
             instances_most: inner.census.most(),
+            lease_hits: self.lease_hits.get(),
+            lease_asks: self.lease_asks.get(),
+            lease_returned_micros: self.lease_returned_micros.get(),
+            lease_stranded_micros: self.lease_stranded_micros.get(),
+            leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),

@@ -150,7 +150,7 @@ impl Inner {
             if table.buckets.len() >= LOCALS_MAX || !table.has_room_for(&charge.algorithm) {
                 return crowded(at, ready.charges.len());
             }
-            let Some(local) = Local::enter(charge, self.denials.last_held(&charge.key), terms) else {
+            let Some(local) = Local::enter(charge, self.last_held(&charge.key), terms) else {
                 // A share that is too small to be a limit admits nobody.
                 seen.add(Said::BeyondShare, Span::ZERO);
                 continue;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollgate::CheckError;
 use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
-use tollgate_core::{Algorithm, Cost, Limit};
+use tollgate_core::{Algorithm, Cost, LeaseTerms, Limit};
 
 use super::late::Late;
 use super::rules::{RuleEntry, Rules};
@@ -34,6 +34,8 @@ pub(super) struct ReadyCharge {
     pub(super) on_failure: OnStoreFailure,
     /// Whose bucket it is; `None` where the limit came with the call.
     pub(super) rule: Option<Arc<RuleEntry>>,
+    /// Whether this node may hold a slice of the bucket: the rule is leased, and its limit agreed upon.
+    pub(super) is_leased: bool,
 }
 
 /// One bucket that can be asked about.
@@ -59,6 +61,11 @@ impl Ready {
         Ok(ready)
     }
 
+    /// The same question, to be asked anew.
+    pub(super) fn again(&self) -> Ready {
+        Ready { charges: self.charges.clone(), is_agreed: self.is_agreed, late: Late::default() }
+    }
+
     /// A bucket, if the store can be asked about it.
     pub(super) fn of_bucket(keys: &KeySpace, rules: &Rules, bucket: &Bucket) -> Option<ReadyBucket> {
         let charge = ready_charge(keys, rules, bucket.clone(), Cost::ONE).ok()?;
@@ -76,6 +83,11 @@ impl Ready {
 }
 
 impl ReadyCharge {
+    /// On which terms its bucket is leased, if it is.
+    pub(super) fn terms(&self) -> Option<&LeaseTerms> {
+        self.rule.as_ref().filter(|_| self.is_leased)?.lease.as_ref()
+    }
+
     /// The limit, if it is that of a token bucket.
     pub(super) fn token_bucket(&self) -> Option<&Limit> {
         match &self.algorithm {
@@ -100,18 +112,26 @@ fn ready_charge(
             cost,
             on_failure: OnStoreFailure::Local,
             rule: None,
+            is_leased: false,
         }),
         BucketLimit::Rule(number) => {
             let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
-            let agreed = entry.agreed.load_full();
+            let agreed = entry.agreed.load();
             let identity = agreed.as_ref().map_or(&entry.identity, |agreed| &agreed.identity);
+            let key = keys.bucket(identity, &owned)?;
+            let limit = agreed.as_ref().map(|agreed| agreed.limit.clone());
+            let algorithm = agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm);
+            // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
+            let is_agreed = agreed.is_some() && algorithm == entry.algorithm;
+            drop(agreed);
             Ok(ReadyCharge {
-                key: keys.bucket(identity, &owned)?,
-                limit: agreed.as_ref().map(|agreed| agreed.limit.clone()),
-                algorithm: agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm),
+                key,
+                limit,
+                algorithm,
                 cost,
                 on_failure: entry.on_failure,
-                rule: Some(Arc::clone(&entry)),
+                is_leased: is_agreed && entry.lease.is_some(),
+                rule: Some(entry),
             })
         }
     }

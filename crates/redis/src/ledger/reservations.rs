@@ -81,6 +81,7 @@ impl Inner {
     fn settled(&self, note: &Note, due: &[Cost], changed: &[Changed]) -> Settled {
         for charge in &note.charges {
             self.denials.forget(&charge.key);
+            self.leases.forget_denial(&charge.key);
         }
         let over = note.charges.iter().zip(due).map(|(charge, due)| overrun(charge, *due));
         let forgiven = over

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
-use tollgate::policy::OnStoreFailure;
-use tollgate_core::Algorithm;
+use tollgate::policy::{Consistency, OnStoreFailure, StoreSettings};
+use tollgate_core::{Algorithm, LeaseTerms};
 
 use crate::{RuleIdentity, SharedLimit};
 
@@ -30,6 +30,8 @@ pub(super) struct RuleEntry {
     pub(super) on_failure: OnStoreFailure,
     /// How many clients share a bucket.
     pub(super) breadth: Breadth,
+    /// If instances lease its buckets.
+    pub(super) lease: Option<LeaseTerms>,
     /// What was agreed upon with the other nodes; `None` until the store was reached.
     pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
     /// Whether it was told that it is not agreed upon.
@@ -50,7 +52,11 @@ pub(super) struct Agreed {
 
 impl Rules {
     /// Makes rules known; those of the same name keep their number, and what was agreed upon until another limit is.
-    pub(super) fn declare(&self, rules: &[LedgerRule<'_>]) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+    pub(super) fn declare(
+        &self,
+        settings: &StoreSettings,
+        rules: &[LedgerRule<'_>],
+    ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         for (at, rule) in rules.iter().enumerate() {
             SharedLimit::accept(&rule.algorithm)
                 .map_err(|refused| LedgerRefusal { rule: at, problem: refused.to_string() })?;
@@ -72,6 +78,7 @@ impl Rules {
                 algorithm: rule.algorithm,
                 on_failure: rule.rule.on_store_failure,
                 breadth: rule.breadth,
+                lease: lease_terms(settings, rule),
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
             });
@@ -93,6 +100,17 @@ impl Rules {
     pub(super) fn all(&self) -> Arc<Vec<Arc<RuleEntry>>> {
         self.entries.load_full()
     }
+}
+
+/// On which terms instances lease a rule's buckets: if it is to be, and is large enough. A rule that only watches is not: nobody waits for it.
+fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseTerms> {
+    let instances = settings.instances_max.unwrap_or(1);
+    let Algorithm::TokenBucket(limit) = &rule.algorithm else { return None };
+    let is_leased = rule.rule.consistency == Consistency::Leased && !rule.is_shadow;
+    if !is_leased || rule.rule.can_lease(instances, settings.lease).is_err() {
+        return None;
+    }
+    LeaseTerms::new(limit, instances, settings.lease).ok()
 }
 
 impl RuleEntry {

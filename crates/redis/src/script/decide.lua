@@ -260,6 +260,8 @@ end
 
 -- State ---------------------------------------------------------------------------------------------------------------------
 local held, stamps, tags, resets = {}, {}, {}, {} -- a bucket taken apart: held[k] is false if it is absent
+local leases = {} -- of a bucket of which nodes hold slices: {epoch, when it ends, held in it, held from the one before, life}
+local passed, asked = {}, {} -- what `leases` has become by now, by the last look; whether a node has asked for a slice
 local changed = {} -- the limit by which a bucket's TTL is computed, if it must be written
 local written = {} -- other values to be written: {value, milliseconds}, or false to delete
 
@@ -278,6 +280,20 @@ local function read_more(k, value, first)
   if has_tag then tags[k], next = unpack_words('>I2', value, next) end
   if has_reset then resets[k] = unpack_words('>I7', value, next) end
 end
+-- With slices out: the mark, what more there is, and all of it at full length.
+local LEASED, LEASED_FORMAT, LEASED_BYTES = 108, '>BBI7i7I7I7I7I7I4', 48
+local function read_leased(k, value)
+  local more = string.byte(value, 2) or 0
+  local has_tag, has_reset = more >= 64, fmod(more, 64) >= 32
+  if #value ~= LEASED_BYTES + (has_tag and 2 or 0) + (has_reset and 7 or 0) then
+    faults[k] = UNKNOWN_STATE
+    return
+  end
+  local _, _, t, b, epoch, ends, new, old, life, next = unpack_words(LEASED_FORMAT, value)
+  held[k], stamps[k], leases[k] = b, t, { epoch, ends, new, old, life }
+  if has_tag then tags[k], next = unpack_words('>I2', value, next) end
+  if has_reset then resets[k] = unpack_words('>I7', value, next) end
+end
 local function read(k)
   local value = raw[k]
   if not value then
@@ -285,6 +301,7 @@ local function read(k)
     return
   end
   local first, layout = string.byte(value, 1), FORMATS[#value]
+  if first == LEASED then return read_leased(k, value) end
   if first and first >= 128 then
     read_more(k, value, first)
   elseif first and first < 32 and layout then
@@ -391,10 +408,95 @@ local function absent(L)
   return b
 end
 
+-- Slices ------------------------------------------------------------------------------------------------------------------
+-- A node may hold a slice of a bucket and spend it by itself. What is out counts against the burst: balance + held <= burst, for
+-- every operation. As `LedgerBucket` of tollgate-core, line by line.
+local function room_beside(s, out)
+  return s.burst > out and s.burst - out or 0
+end
+
+-- What `b` at `t` has become at `upto`, while `out` is held, through the limits that the rule had since.
+local function refilled(L, b, t, out, upto)
+  local past = L.past
+  for i = past and #past or 0, 0, -1 do
+    local s, till = L, nil
+    if i > 0 then
+      s, till = past[i], i == 1 and L.from or past[i - 1].from
+    end
+    if not till or till > t then
+      if not till or till > upto then till = upto end
+      local most, deepest = room_beside(s, out), BURST_MAX - s.burst
+      if deepest > s.burst then deepest = s.burst end
+      if b > most then b = most end
+      if b < -deepest then b = -deepest end
+      b = b + minted(s, t, till)
+      if b > most then b = most end
+      t = till
+    end
+  end
+  return b, t
+end
+
+-- What a bucket with slices out has become: balance, stamp, slices, whether the stamp must follow the clock. When an epoch ends, slices
+-- of the one before it that were not renewed count as spent.
+local function pass(L, b, t, lease)
+  local epoch, ends, new, old, life = unpack(lease)
+  local moved = false
+  if t > now then
+    if t - now <= SET_BACK then
+      b, t = refilled(L, b, t, new + old, t)
+      return b, t, { epoch, ends, new, old, life }, false
+    end
+    -- Nothing is credited, and no slice is taken back early.
+    t, ends, moved = now, now + life, true
+  end
+  if now >= ends then
+    b, t = refilled(L, b, t, new + old, ends)
+    epoch, ends, new, old = epoch + 1, ends + life, 0, new
+    if now >= ends then
+      b, t = refilled(L, b, t, old, ends)
+      epoch, ends, old = epoch + 1, now + life, 0
+    end
+  end
+  b, t = refilled(L, b, t, new + old, now)
+  return b, t, { epoch, ends, new, old, life }, moved
+end
+
+-- When the balance would be `amount` if the epoch went on for ever; nil if slices take the room for it.
+local function reaches(L, b, t, out, amount)
+  if b >= amount then return t end
+  if amount - b > room_beside(L, out) - b then return nil end
+  return t + time_to_mint(L, amount - b, t)
+end
+
+-- How long after `from` the balance is `amount`, if nobody asks and no slice is renewed.
+local function wait_beside(L, b, t, lease, amount, from)
+  local ends, new, old, life = lease[2], lease[3], lease[4], lease[5]
+  for _ = 1, 2 do
+    local reached = reaches(L, b, t, new + old, amount)
+    if reached and reached <= ends then return reached - from end
+    b, t = refilled(L, b, t, new + old, ends)
+    new, old, ends = 0, new, ends + life
+  end
+  local reached = reaches(L, b, t, new + old, amount)
+  return reached and reached - from or life
+end
+
+-- What nodes hold of a bucket, by the last look at it.
+local function out_of(k)
+  local lease = leases[k] and passed[k]
+  return lease and lease[3] + lease[4] or 0
+end
+
 -- What a bucket holds, as it would be stored; the moment that counts as now for it; whether its stamp must follow the clock.
 local function level_by(L, k)
   local b, t = held[k], stamps[k]
   if not b then return absent(L), now, false end
+  if leases[k] then
+    local moved
+    b, t, passed[k], moved = pass(L, b, t, leases[k])
+    return b, t, moved
+  end
   local moved, upto = false, now
   if t > now then
     if t - now > SET_BACK then
@@ -416,7 +518,8 @@ local RELABELLED = 2
 local function level(L, k)
   if not L.fam or not held[k] or (tags[k] or 0) == L.tag then return level_by(L, k) end
   local b, upto = level_by(families[L.fam][tags[k] or 0] or L, k)
-  local most = capacity(L)
+  local most = capacity(L) - out_of(k)
+  if most < 0 then most = 0 end
   if b > most then b = most end
   return b, upto, RELABELLED
 end
@@ -813,6 +916,7 @@ end
 
 local function read_bucket(L, k)
   if L.other then L.other.read(L, k) else read(k) end
+  if leases[k] and L.k ~= 't' then faults[k] = UNKNOWN_STATE end
 end
 
 -- Checks ------------------------------------------------------------------------------------------------------------------
@@ -857,7 +961,11 @@ local function decide(count, numbers)
         if L.least and L.least > need then need = L.least end
         if balance < need then
           if status == 1 then status = 0 end
-          wait = other and other.wait(L, k, need) or wait_for(L, need - balance, upto)
+          if leases[k] then
+            wait = wait_beside(L, b, upto, passed[k], need, now)
+          else
+            wait = other and other.wait(L, k, need) or wait_for(L, need - balance, upto)
+          end
         end
       end
       of_level[i], of_upto[i], of_moved[i] = b, upto, moved
@@ -878,9 +986,11 @@ local function settle_check(count, status)
     elseif status == 1 then
       held[k], stamps[k], changed[k] = of_level[i] - of_cost[i], of_upto[i], of_limit[i]
       balances[i] = balances[i] - of_cost[i]
+      if leases[k] then leases[k] = passed[k] end
       label(of_limit[i], k)
-    elseif status == 0 and of_moved[i] == RELABELLED then
+    elseif status == 0 and (of_moved[i] == RELABELLED or of_moved[i] and leases[k]) then
       held[k], stamps[k], changed[k] = of_level[i], of_upto[i], of_limit[i]
+      if leases[k] then leases[k] = passed[k] end
       label(of_limit[i], k)
     elseif status == 0 and of_moved[i] then
       stamps[k], changed[k] = now, of_limit[i]
@@ -952,6 +1062,7 @@ local function offset(L) return L.k == 'q' and L.burst or 0 end
 
 local function store(L, k, b, t)
   held[k], stamps[k], changed[k] = b, t, L
+  if leases[k] then leases[k] = passed[k] end
   label(L, k)
 end
 
@@ -973,7 +1084,7 @@ local function give(L, k, micros)
   if L.other then return change_other(L, k, 'give', micros) end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local after, most = b + micros, cap(L, L)
+  local after, most = b + micros, leases[k] and room_beside(L, out_of(k)) or cap(L, L)
   if after > most then after = most end
   if held[k] and L.k ~= 'q' and after > b then store(L, k, after, upto) else after = b end
   return b + offset(L), after + offset(L)
@@ -1050,6 +1161,8 @@ local function give_back(L, k, micros, cost, paid, made)
     return before, after
   end
   local after = b + worth
+  full = full - out_of(k)
+  if full < b then full = b end
   if after > full then after = full end
   store(L, k, after, upto)
   return before, after
@@ -1064,11 +1177,89 @@ local function reset(L, k)
   end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local full = capacity(L)
+  local full = capacity(L) - out_of(k)
+  if full < 0 then full = 0 end
   resets[k] = now
   -- Where the limit comes with the call, full by any limit.
   store(L, k, L.k == 'e' and BURST_MAX or full, upto)
   return b + offset(L), full + offset(L)
+end
+
+-- A node asks for a slice, reports what it holds and gives back ---------------------------------------------------------------
+-- As `ask_ledger` of tollgate-core, line by line. The record: the ask's number, the bucket's epoch, and what was said.
+local LIFE_MAX = 60000000 -- the longest life of a slice: a minute
+local RECORD, RECORD_FORMAT, RECORD_BYTES = 97, '>BI7I7I7I7I7i7', 43
+local function tell_answer(granted, wait, out, b)
+  tell(1)
+  tell(granted)
+  tell(wait)
+  tell(out)
+  tell(b)
+end
+local function ask(L, k, record, seq, unspent, back, want, least, ahead, life)
+  local value, known = record_of(record), 0
+  local epoch_then, held_then
+  if value then
+    if #value ~= RECORD_BYTES or string.byte(value, 1) ~= RECORD then
+      tell(9)
+      tell(UNKNOWN_STATE)
+      return
+    end
+    local _, seq_then, granted, wait, balance
+    _, seq_then, epoch_then, granted, wait, held_then, balance = unpack_words(RECORD_FORMAT, value)
+    if seq < seq_then then
+      tell(4)
+      return
+    elseif seq == seq_then then
+      tell_answer(granted, wait, held_then, balance)
+      return
+    end
+  end
+  local b, t, moved = level(L, k)
+  local lease = leases[k] and passed[k] or { now, t + life, 0, 0, life }
+  -- A slice lives as long as whoever lives longest says.
+  if lease[5] < life then lease[5] = life end
+
+  -- What the node reports replaces what it was known to hold. It cannot hold more than it was given.
+  local sum = epoch_then and (epoch_then == lease[1] and 3 or epoch_then + 1 == lease[1] and 4)
+  if sum then
+    known = held_then < lease[sum] and held_then or lease[sum]
+    lease[sum] = lease[sum] - known
+  end
+  if unspent > known then unspent = known end
+  if back > known - unspent then back = known - unspent end
+  -- No more than there is room for, where the burst was lowered meanwhile.
+  local room = L.burst - (lease[3] + lease[4] + unspent)
+  local most = room > 0 and room or 0
+  b = b + back
+  if b > most then b = most end
+
+  if want > L.burst then want = L.burst end
+  if least < 1 then least = 1 end
+  if least > want then least = want end
+  local granted, wait = 0, 0
+  if want > 0 then
+    if b >= want then
+      granted = want
+    elseif want - b <= ahead and want <= room then
+      -- Ahead of time: it is minted soon, and the bucket has room to mint it.
+      granted, wait = want, time_to_mint(L, want - b, t)
+    elseif b >= least then
+      granted = b
+    end
+  end
+  b = b - granted
+  lease[3] = lease[3] + unspent + granted
+  if granted == 0 and want > 0 then wait = wait_beside(L, b, t, lease, least, t) end
+  -- A clock behind the stamp mints nothing until it has caught up.
+  if wait > 0 and t > now then wait = wait + (t - now) end
+  if granted > 0 or known > 0 or moved then
+    passed[k], leases[k], asked[k] = lease, lease, true
+    store(L, k, b, t)
+    local said = pack_words(RECORD_FORMAT, RECORD, seq, lease[1], granted, wait, unspent + granted, b)
+    written[record] = { said, floor(2 * lease[5] / 1000) + 1001 }
+  end
+  tell_answer(granted, wait, unspent + granted, b)
 end
 
 -- The items of the batch --------------------------------------------------------------------------------------------------
@@ -1217,6 +1408,19 @@ while at < last do
     else
       tell_change(give_back(L, k, cost, cost, paid, made))
     end
+  elseif op == 'a' then
+    -- Ask: the record's key; the ask; what may be given ahead of time, and how long a slice lives.
+    local k, L = bucket()
+    local record, seq, unspent, back = number(), amount(), amount(), amount()
+    local want, least, ahead, life = amount(), amount(), amount(), amount()
+    local fault = faults[k] or faults[record] or (L.k ~= 't' and UNKNOWN_STATE)
+    if life < 1 or life > LIFE_MAX then error('TOLLGATEARGUMENT word ' .. at .. ' is no life of a slice') end
+    if fault then
+      tell(9)
+      tell(fault)
+    else
+      ask(L, k, record, seq, unspent, back, want, least, ahead, life)
+    end
   elseif op == 'g' or op == 't' or op == 'x' then
     local k, L = bucket()
     local micros = op ~= 'x' and amount() or 0
@@ -1244,7 +1448,21 @@ local function write_bucket(L, k)
   local milliseconds = lifetime(L, b, t)
   if forgiven and now - forgiven > REMEMBERED then forgiven = nil end
   local value
-  if tag or forgiven then
+  local lease = leases[k]
+  -- Nobody holds anything any more: a bucket like any other.
+  if lease and lease[3] + lease[4] == 0 and not asked[k] then lease = nil end
+  if lease then
+    local first = (tag and 64 or 0) + (forgiven and 32 or 0)
+    value = pack_words(LEASED_FORMAT, LEASED, first, t, b, unpack(lease))
+    if tag then value = value .. pack_words('>I2', tag) end
+    local kept = floor(2 * lease[5] / 1000) + 1001
+    if forgiven then
+      value = value .. pack_words('>I7', forgiven)
+      local remembered = floor((forgiven + REMEMBERED - now) / 1000) + 1
+      if remembered > kept then kept = remembered end
+    end
+    if kept > milliseconds then milliseconds = kept end
+  elseif tag or forgiven then
     local low = fmod(t, 281474976710656)
     local first = 128 + (tag and 64 or 0) + (forgiven and 32 or 0) + (t - low) / 281474976710656
     value = pack_words('>BI6i' .. size, first, low, b)

@@ -122,7 +122,7 @@ mod tests {
     use crate::ledger::rules::Rules;
     use crate::{KeySpace, Receipt, SharedLimit};
     use tollgate::ledger::LedgerRule;
-    use tollgate::policy::{Action, OnStoreFailure, Policy};
+    use tollgate::policy::{Action, OnStoreFailure, Policy, StoreSettings};
     use tollgate_core::{Burst, Limit, Rate, Span};
 
     /// One charge for each rule of a policy: `e`verybody, a `g`roup or a `c`lient each, leaky if in capitals.
@@ -152,7 +152,7 @@ mod tests {
             })
             .collect();
         let rules = Rules::default();
-        let numbers = rules.declare(&declared).unwrap();
+        let numbers = rules.declare(&StoreSettings::default(), &declared).unwrap();
         let limit = Limit::new(Rate::per_second(1), Burst::tokens(9)).unwrap();
         let charges =
             numbers.into_iter().zip(&declared).enumerate().map(|(at, (number, rule))| ReadyCharge {
@@ -161,6 +161,7 @@ mod tests {
                 algorithm: rule.algorithm,
                 cost: Cost::ONE,
                 on_failure: OnStoreFailure::Local,
+                is_leased: false,
                 rule: rules.get(number),
             });
         Ready { charges: charges.collect(), is_agreed: true, late: Late::default() }
