@@ -61,10 +61,9 @@ impl Batch {
     ) -> Result<Checked, ReplyError> {
         let (outcome, is_retold) = match status {
             0 => (Outcome::Denied, false),
-            1 => (Outcome::Admitted, false),
+            1 | PLAINLY_ADMITTED => (Outcome::Admitted, false),
             2 => (Outcome::Never, false),
             3 => (Outcome::Admitted, true),
-            PLAINLY_ADMITTED => (Outcome::Admitted, false),
             _ => return Err(ReplyError::new(format!("{status} is no status"))),
         };
         let now_micros = if is_retold { numbers.next_amount()? } else { now };

@@ -61,7 +61,7 @@ fn numbers(reply: &Reply) -> Vec<i64> {
 fn many_checks_in_one_item_are_told_and_charged_as_each_by_itself() {
     // Two buckets of four for each check; the fourth key is of another type.
     let checks: [[u16; 2]; 7] = [[1, 2], [3, 2], [1, 3], [3, 4], [2, 1], [2, 3], [3, 3]];
-    let head = "EVALSHA $SHA 4 tg:*:a tg:*:b tg:*:c tg:*:s 1";
+    let begin = "EVALSHA $SHA 4 tg:*:a tg:*:b tg:*:c tg:*:s 1";
     let limits = "4 2 e 7 3 5000000 e 1 1 3000000";
     let peek = " p 1 2 1 1 0";
     let text = Script::decide().sha();
@@ -76,20 +76,20 @@ fn many_checks_in_one_item_are_told_and_charged_as_each_by_itself() {
                 let _ = connection.ask(&["SCRIPT", "LOAD", Script::decide().text()]);
                 // Stamps that are ahead, as another server's clock left them.
                 connection
-                    .typed(&format!("{head} 1790000000500000 {limits} c 1 2 2 1 0").replace("$SHA", text));
+                    .typed(&format!("{begin} 1790000000500000 {limits} c 1 2 2 1 0").replace("$SHA", text));
             };
             let held = |connection: &mut crate::support::Connection| {
                 ["a", "b", "c"].map(|key| connection.typed(&format!("GET tg:*:{key}")))
             };
             prepare(connection);
-            let each: String =
-                checks.iter().map(|[a, b]| format!(" c 2 {a} 1 2000000 0 {b} 2 1000000 0")).collect();
-            let typed = format!("{head} 1790000000000000 {limits}{each}{tail}").replace("$SHA", text);
+            let each = checks.iter().map(|[a, b]| format!(" c 2 {a} 1 2000000 0 {b} 2 1000000 0"));
+            let each = each.collect::<Vec<_>>().concat();
+            let typed = format!("{begin} 1790000000000000 {limits}{each}{tail}").replace("$SHA", text);
             let expected = (numbers(&connection.typed(&typed)), held(connection));
 
             prepare(connection);
-            let typed =
-                format!("{head} 1790000000000000 {limits} m 2 1 2000000 0 2 1000000 0").replace("$SHA", text);
+            let typed = format!("{begin} 1790000000000000 {limits} m 2 1 2000000 0 2 1000000 0")
+                .replace("$SHA", text);
             let mut words: Vec<Vec<u8>> = typed.split(' ').map(|word| word.as_bytes().to_vec()).collect();
             words.push(checks.as_flattened().iter().flat_map(|key| key.to_be_bytes()).collect());
             words.extend(tail.split_whitespace().map(|word| word.as_bytes().to_vec()));
