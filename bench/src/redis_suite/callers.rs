@@ -36,7 +36,7 @@ pub(crate) struct Round {
     pub(crate) denied: u64,
     pub(crate) seconds: f64,
     /// Calls of the script.
-    pub(crate) round_trips: u64,
+    pub(crate) trips: u64,
     /// Checks that were sent in them.
     pub(crate) sent: u64,
     /// Seconds of work of the callers' process, and of Redis.
@@ -56,7 +56,7 @@ impl Round {
 
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
     pub(crate) fn round_trips_per_check(&self) -> f64 {
-        self.round_trips as f64 / self.checks()
+        self.trips as f64 / self.checks()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
@@ -126,10 +126,10 @@ impl Callers {
             Ok::<(), Problem>(())
         })?;
         round.seconds = (instant() - began).as_secs_f64();
-        round.callers_s = (processor_time::so_far() - used).as_secs_f64();
+        round.callers_s = processor_time::so_far().saturating_sub(used).as_secs_f64();
         round.redis_s = store.worked_s()? - worked;
         let after = self.ledger.counts();
-        round.round_trips = after.link.round_trips - before.link.round_trips;
+        round.trips = after.link.round_trips - before.link.round_trips;
         round.sent = after.coalescer.operations - before.coalescer.operations;
         prove(&before, &after)?;
         Ok(round)
@@ -151,9 +151,9 @@ async fn call(
         let facts = client.facts(&mut user, &mut path);
         let decision = limiter.policy().decide(&facts, Asking::Check).await;
         if decision.is_admitted() {
-            admitted += 1
+            admitted += 1;
         } else {
-            denied += 1
+            denied += 1;
         }
         // Whoever is answered without the store must let others have their turn.
         tokio::task::consume_budget().await;

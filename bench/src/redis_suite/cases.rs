@@ -21,7 +21,7 @@ const ROUNDS: usize = 5;
 const ROUND: Duration = Duration::from_millis(1_500);
 const QUICK_ROUND: Duration = Duration::from_millis(200);
 /// Long enough for all.
-const FILL_MAX: Duration = Duration::from_secs(120);
+const FILL_MAX: Duration = Duration::from_mins(2);
 
 /// Everything is admitted, so everything is charged and written, here and by the plain script; and no bucket is full again soon.
 const ONE: &str = "{store: {deadline: 1s}, rules: [{name: user, scope: user, rate: 100/m, burst: 1000000}]}";

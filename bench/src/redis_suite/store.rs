@@ -1,6 +1,7 @@
 //! The Redis of a case: what it holds and how much it works, by its own words.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::net::TcpStream;
 
 use crate::problem::Problem;
@@ -58,9 +59,9 @@ impl Store {
     fn ask(&mut self, words: &[&str]) -> Result<String, Problem> {
         let mut command = format!("*{}\r\n", words.len());
         for word in words {
-            command.push_str(&format!("${}\r\n{word}\r\n", word.len()));
+            let _ = write!(command, "${}\r\n{word}\r\n", word.len());
         }
-        let asked = self.line.get_mut().write_all(command.as_bytes());
+        let asked = Write::write_all(self.line.get_mut(), command.as_bytes());
         asked.map_err(|error| failed(&error))?;
         let mut head = String::new();
         self.line.read_line(&mut head).map_err(|error| failed(&error))?;

@@ -18,6 +18,7 @@ end
 local EXACT = 9007199254740992 -- 2^53
 local BURST_MAX = 9000000000000000 -- micro-tokens
 local SET_BACK = 1000000 -- a stamp further ahead than this: the clock was set back for good
+local PLAINLY_ADMITTED = 5 -- only balances follow: no wait, and no stamp ahead
 local KEY_NUMBERS_MAX = 1024 -- of one item: what it is told must fit on Lua's stack
 local REMEMBERED = 604800000000 -- a reset is remembered for a week: the longest that a reservation may be open
 
@@ -46,16 +47,15 @@ local function decide_plainly()
     at = at + (kind == 'b' and 8 or 4)
   end
   if values < 1 then return nil end
-  local raw = call('MGET', unpack(keys, 1, values))
-  -- By the number of the key: what it holds, its stamp, and of a bucket that was charged what it was charged by. `changed` is a list of keys.
-  local held, stamps, terms_of, changed, changes = {}, {}, {}, {}, 0
-  local of_key, of_level, of_upto = {}, {}, {} -- the buckets of one check
+  -- By the number of the key: what it holds, as text until it is charged; then what it was charged by, and its stamp if that is ahead.
+  local raw, terms_of, stamps = call('MGET', unpack(keys, 1, values)), {}, {}
+  local of_key, of_level, of_upto, of_wait = {}, {}, {}, {} -- the buckets of one check
   local reply, parts, last, is_absence_sure = { now }, 1, #argv, false
   while at < last do
     local op, count = argv[at + 1], argv[at + 2] + 0
     if op ~= 'm' and op ~= 'c' or count < 1 then return nil end
     at = at + 2
-    -- Of each bucket of such a check: what it mints, since when, what is asked of it, and how long its key is kept by a missing token.
+    -- Of each bucket of such a check: what it mints, since when, what is asked of it, how long its key is kept by a missing token.
     local terms, numbers = {}, {}
     for i = 1, count do
       if op == 'c' then
@@ -71,7 +71,11 @@ local function decide_plainly()
         from, frac, slow = argv[words + 5] + 0, argv[words + 6] + 0, argv[words + 8] / argv[words + 7]
       end
       if not is_sound(num, den, burst) then return nil end
-      terms[i] = { num, den, burst, from, frac, cost, cost + keep, slow * 1.001 }
+      -- What is minted until now, as in `minted`: whole periods of `den`, and what comes on top.
+      local y = now > from and now - from or 0
+      local ry = fmod(y, den)
+      local py = ry * num + frac
+      terms[i] = { num, den, burst, from, frac, cost, cost + keep, slow * 1.001, y - ry, (py - fmod(py, den)) / den }
     end
     if op == 'm' then
       at = at + 1
@@ -80,59 +84,53 @@ local function decide_plainly()
     local next, out, told = 1, {}, 0
     if fmod(#numbers, 2 * count) ~= 0 then return nil end
     for _ = 1, #numbers / 2 / count do
-      local status, status_at = 1, told + 1
-      told = status_at
+      local status, is_ahead = 1, false
       for i = 1, count do
         local k, s = numbers[next] * 256 + numbers[next + 1], terms[i]
         next = next + 2
-        local b, t, burst, upto = held[k], stamps[k], s[3], now
-        if not t then
-          -- Not looked at yet, or absent.
-          b = raw[k]
-          if b then
-            local size = #b
-            local layout = size == 11 and '>I7i4' or size == 12 and '>I7i5' or size == 13 and '>I7i6' or size == 14 and '>I7i7'
-            if not layout then return nil end
-            t, b = unpack_words(layout, b)
-            if t >= EXACT then return nil end
-            held[k], stamps[k] = b, t
-          elseif b == nil then
-            return nil
-          elseif not is_absence_sure then
-            -- MGET says nothing of a key of another type, which must not be overwritten.
-            local absent, found = {}, 0
-            for j = 1, values do
-              if not raw[j] then
-                found = found + 1
-                absent[found] = keys[j]
-              end
+        local b, t, burst, upto, wait = raw[k], nil, s[3], now, 0
+        if terms_of[k] then
+          t = stamps[k] or now
+        elseif b then
+          local size = #b
+          local layout = size == 11 and '>I7i4' or size == 12 and '>I7i5' or size == 13 and '>I7i6' or size == 14 and '>I7i7'
+          if not layout then return nil end
+          t, b = unpack_words(layout, b)
+          if t >= EXACT then return nil end
+        elseif b == nil then
+          return nil
+        elseif not is_absence_sure then
+          -- MGET says nothing of a key of another type, which must not be overwritten.
+          local absent, found = {}, 0
+          for j = 1, values do
+            if not raw[j] then
+              found = found + 1
+              absent[found] = keys[j]
             end
-            if call('EXISTS', unpack(absent)) > 0 then return nil end
-            is_absence_sure = true
           end
+          if call('EXISTS', unpack(absent)) > 0 then return nil end
+          is_absence_sure = true
         end
         if not b then
           b = burst
         else
           if t > now then
             if t - now > SET_BACK then return nil end
-            upto = t
+            upto, is_ahead = t, true
           else
-            local num, den, from = s[1], s[2], s[4]
-            local x, y = t - from, now - from
+            local num, den, x = s[1], s[2], t - s[4]
             if x < 0 then x = 0 end
-            if y < 0 then y = 0 end
             if den == 1 then
-              b = b + (y - x) * num
+              b = b + (s[9] - x) * num
             else
-              local frac, rx, ry = s[5], fmod(x, den), fmod(y, den)
-              local px, py = rx * num + frac, ry * num + frac
-              b = b + (((y - ry) - (x - rx)) / den * num + ((py - fmod(py, den)) / den - (px - fmod(px, den)) / den))
+              local rx = fmod(x, den)
+              local px = rx * num + s[5]
+              b = b + ((s[9] - (x - rx)) / den * num + (s[10] - (px - fmod(px, den)) / den))
             end
           end
           if b > burst then b = burst end
         end
-        local need, wait = s[7], 0
+        local need = s[7]
         if need > burst then
           status, wait = 2, -1
         elseif b < need then
@@ -149,25 +147,28 @@ local function decide_plainly()
           wait = begin - r + (n - rest) / num * den + (y - yr) / num - now
           if yr > 0 then wait = wait + 1 end
         end
-        out[told + 1], out[told + 2], out[told + 3] = b, wait, upto - now
-        told = told + 3
         for j = 1, i - 1 do
           if of_key[j] == k then return nil end
         end
-        of_key[i], of_level[i], of_upto[i] = k, b, upto
+        of_key[i], of_level[i], of_upto[i], of_wait[i] = k, b, upto, wait
       end
-      out[status_at] = status
-      if status == 1 then
-        for i = 1, count do
-          local k, s = of_key[i], terms[i]
-          local left = of_level[i] - s[6]
-          out[status_at + 3 * i - 2] = left
-          held[k], stamps[k] = left, of_upto[i]
-          if not terms_of[k] then
-            changes = changes + 1
-            changed[changes] = k
-          end
-          terms_of[k] = s
+      -- Told in order, for Lua keeps a list that is filled otherwise as a hash.
+      local is_short = op == 'm' and status == 1 and not is_ahead
+      told = told + 1
+      out[told] = is_short and PLAINLY_ADMITTED or status
+      for i = 1, count do
+        local b = of_level[i]
+        if status == 1 then
+          local k, s, upto = of_key[i], terms[i], of_upto[i]
+          b = b - s[6]
+          raw[k], terms_of[k] = b, s
+          if is_ahead then stamps[k] = upto end
+        end
+        told = told + 1
+        out[told] = b
+        if not is_short then
+          out[told + 1], out[told + 2] = of_wait[i], of_upto[i] - now
+          told = told + 2
         end
       end
     end
@@ -180,18 +181,20 @@ local function decide_plainly()
     end
   end
   local milliseconds = {} -- by whole seconds: of most calls few
-  for i = 1, changes do
-    local k = changed[i]
-    -- Charged by a check, so not in debt.
-    local b, t, s = held[k], stamps[k], terms_of[k]
-    local seconds = floor(((s[3] - b) * s[8] + (t - now)) / 1000000)
-    local kept = milliseconds[seconds]
-    if not kept then
-      kept = format('%.0f', seconds * 1000 + 1900)
-      milliseconds[seconds] = kept
+  for k = 1, values do
+    local s = terms_of[k]
+    if s then
+      -- Charged by a check, so not in debt.
+      local b, t = raw[k], stamps[k] or now
+      local seconds = floor(((s[3] - b) * s[8] + (t - now)) / 1000000)
+      local kept = milliseconds[seconds]
+      if not kept then
+        kept = format('%d', seconds * 1000 + 1900)
+        milliseconds[seconds] = kept
+      end
+      local layout = b < 2147483648 and '>I7i4' or b < 549755813888 and '>I7i5' or b < 140737488355328 and '>I7i6' or '>I7i7'
+      call('SET', keys[k], pack_words(layout, t, b), 'PX', kept)
     end
-    local layout = b < 2147483648 and '>I7i4' or b < 549755813888 and '>I7i5' or b < 140737488355328 and '>I7i6' or '>I7i7'
-    call('SET', keys[k], pack_words(layout, t, b), 'PX', kept)
   end
   return reply
 end
