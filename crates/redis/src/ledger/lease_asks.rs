@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tollgate_core::{Answer, Pass};
+use tollgate_core::{Answer, BreakerState, Pass};
 
 use super::Inner;
 use super::leases::ToSend;
@@ -119,7 +119,8 @@ impl Inner {
 /// Gives back what nobody needs, four times in the life of a slice, until the ledger is gone.
 async fn tend(ledger: Weak<Inner>) {
     while let Some(inner) = ledger.upgrade() {
-        if inner.leases.len() > 0 {
+        // While the store does not answer, slices are kept: what is given back then is lost.
+        if inner.leases.len() > 0 && inner.gate.state() == BreakerState::Closed {
             inner.give_slices_back(false);
         }
         let pause = Duration::from(inner.settings.load().lease) / 4;
