@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tollgate_core::{Answer, BreakerState, Pass};
+use tollgate_core::{Answer, BreakerState};
 
 use super::Inner;
 use super::leases::ToSend;
@@ -30,8 +30,20 @@ impl Inner {
         let keys = [key.clone(), record.clone()];
         let add = move |batch: &mut Batch| batch.ask(key.clone(), &limit, record.clone(), &ask, &terms);
         match self.coalescer.submit(&keys, add) {
-            Ok(pending) => {
-                tokio::spawn(Arc::clone(self).await_answer(sent, pass, pending));
+            Ok(mut pending) => {
+                let inner = Arc::clone(self);
+                tokio::spawn(async move {
+                    let told = inner.told_in_time(&mut pending).await;
+                    match &told {
+                        Ok(_) => inner.gate.succeeded(pass, inner.clock.now(), &inner.declaring),
+                        Err(error) => {
+                            inner.counters.note_failure(error);
+                            inner.gate.failed(pass, inner.clock.now(), error);
+                        }
+                    }
+                    let answer = inner.told_at_last(&sent, told, pending).await;
+                    inner.ask_is_over(&sent, answer.as_ref());
+                });
                 true
             }
             Err(error) => {
@@ -43,34 +55,26 @@ impl Inner {
         }
     }
 
-    async fn await_answer(self: Arc<Self>, sent: ToSend, pass: Pass, mut pending: Pending) {
+    /// What the store says within the deadline.
+    async fn told_in_time(&self, pending: &mut Pending) -> Result<Option<Answer>, AskError> {
         let begun = self.clock.now();
-        let mut told = pending.within(self.deadline()).await;
+        let told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
-        let failure: Option<AskError> = match &told {
-            Ok(Told::Leased(_)) => None,
-            Ok(Told::Fault(fault)) => Some(LinkError::Server((*fault).into()).into()),
-            Ok(_) => Some(
-                LinkError::Server(ServerError::Other("an answer to another operation".to_owned())).into(),
-            ),
-            Err(error) => Some(error.clone().into()),
-        };
-        match failure {
-            None => self.gate.succeeded(pass, self.clock.now(), &self.declaring),
-            Some(error) => {
-                self.counters.note_failure(&error);
-                self.gate.failed(pass, self.clock.now(), &error);
-            }
+        answer_of(told)
+    }
+
+    /// The answer, if there is one. One that is late is waited for as long as what it grants can be spent.
+    async fn told_at_last(
+        &self,
+        sent: &ToSend,
+        told: Result<Option<Answer>, AskError>,
+        mut pending: Pending,
+    ) -> Option<Answer> {
+        if told != Err(LinkError::TimedOut.into()) {
+            return told.ok().flatten();
         }
-        if told == Err(LinkError::TimedOut) {
-            self.leases.is_late(&sent);
-            // Nobody waits any more, but what is granted can be spent until the slice ends.
-            told = pending.within(sent.terms.life_on_node().into()).await;
-        }
-        match told {
-            Ok(Told::Leased(Some(answer))) => self.ask_is_over(&sent, Some(&answer)),
-            _ => self.ask_is_over(&sent, None),
-        }
+        self.leases.is_late(sent);
+        answer_of(pending.within(sent.terms.life_on_node().into()).await).ok().flatten()
     }
 
     fn ask_is_over(&self, sent: &ToSend, answer: Option<&Answer>) {
@@ -113,6 +117,15 @@ impl Inner {
                 "not all slices of leased buckets were given back in time; they end by themselves"
             );
         }
+    }
+}
+
+/// `None` if a later ask was answered before.
+fn answer_of(told: Result<Told, LinkError>) -> Result<Option<Answer>, AskError> {
+    match told? {
+        Told::Leased(answer) => Ok(answer),
+        Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
+        _ => Err(LinkError::Server(ServerError::Other("an answer to another operation".to_owned())).into()),
     }
 }
 
