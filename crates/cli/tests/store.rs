@@ -177,7 +177,7 @@ fn it_starts_without_the_store_and_says_so_once() {
     assert_eq!(server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#).json()["mode"], "fallback");
     assert_eq!(server.admin("/readyz").json()["store"], "unreachable");
     server.wait_for_silence(Duration::from_millis(1_500));
-    assert_eq!(server.times_said("the shared store cannot be reached"), 1);
+    assert_eq!(server.times_said("the shared store is not connected"), 1);
 }
 
 #[test]

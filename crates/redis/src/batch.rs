@@ -9,6 +9,7 @@ use tollgate::CheckError;
 use tollgate_core::{Ask, BucketSet, CHARGES_MAX, Cost, LeaseTerms, Span, Tokens};
 
 use crate::item::{Charge, Correction, Due, Item, KeyRef, RESERVATION_TIMEOUT_MAX, Wanted};
+use crate::run::{Run, runs};
 use crate::shared_limit::StateKind;
 use crate::terms::BURST_MICROS_MAX;
 use crate::words::Words;
@@ -209,7 +210,15 @@ impl Batch {
         for limit in &self.limits {
             limit.words().iter().for_each(|word| words.text(word.as_bytes()));
         }
-        self.items.iter().for_each(|item| words.item(item));
+        for run in runs(&self.items) {
+            match run {
+                Run::Many(checks) => {
+                    let wanted = || checks.iter().filter_map(Item::wanted);
+                    words.many(wanted().next().unwrap_or_default(), wanted());
+                }
+                Run::One(item) => words.item(item),
+            }
+        }
         let keys = self.values.iter().chain(&self.sorted_sets).map(|key| key.as_bytes().to_vec()).collect();
         Call { script: Script::decide(), keys, arguments: words.into_arguments() }
     }

@@ -5,17 +5,31 @@ use tollgate_core::{Answer, Span, Tokens};
 use crate::checked::{BucketTold, Checked, Numbers, Outcome};
 use crate::item::{Item, Wanted};
 use crate::reply::Integers;
+use crate::run::{Run, runs};
 use crate::told::{Changed, KeyFault, Told};
 use crate::{Batch, Reply, ReplyError, ServerError};
+
+/// The status of a check that was admitted and of which only balances are told: nothing else is other than 0.
+const PLAINLY_ADMITTED: i64 = 5;
 
 impl Batch {
     /// What each operation is told, in order.
     pub fn read(&self, reply: &Reply) -> Result<Vec<Told>, ServerError> {
         let mut numbers = Integers::of(ServerError::unless(reply)?)?;
         let now = numbers.next_amount()?;
-        let told: Result<Vec<Told>, ReplyError> =
-            self.items.iter().map(|item| self.told(item, now, &mut numbers)).collect();
-        let told = told?;
+        let mut told = Vec::with_capacity(self.items.len());
+        for run in runs(&self.items) {
+            match run {
+                Run::One(item) => told.push(self.told(item, now, &mut numbers)?),
+                Run::Many(checks) => {
+                    let mut many = numbers.next_many()?;
+                    for check in checks {
+                        told.push(self.told(check, now, &mut many)?);
+                    }
+                    many.end()?;
+                }
+            }
+        }
         numbers.end()?;
         Ok(told)
     }
@@ -51,7 +65,7 @@ impl Batch {
     ) -> Result<Checked, ReplyError> {
         let (outcome, is_retold) = match status {
             0 => (Outcome::Denied, false),
-            1 => (Outcome::Admitted, false),
+            1 | PLAINLY_ADMITTED => (Outcome::Admitted, false),
             2 => (Outcome::Never, false),
             3 => (Outcome::Admitted, true),
             _ => return Err(ReplyError::new(format!("{status} is no status"))),
@@ -60,7 +74,11 @@ impl Batch {
         let mut buckets = Vec::with_capacity(wanted.len());
         for wanted in wanted {
             let limit = self.limits.get(wanted.limit).ok_or_else(|| ReplyError::new("a limit is lost"))?;
-            let (balance, wait, third) = (numbers.next()?, numbers.next()?, numbers.next_amount()?);
+            let balance = numbers.next()?;
+            let (wait, third) = match status {
+                PLAINLY_ADMITTED => (0, 0),
+                _ => (numbers.next()?, numbers.next_amount()?),
+            };
             let full = if limit.is_counted() { Some(numbers.next_amount()?) } else { None };
             let numbers = Numbers { balance, wait, third, full };
             buckets.push(BucketTold::new(wanted, limit, outcome, now_micros, numbers));

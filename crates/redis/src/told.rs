@@ -85,7 +85,7 @@ impl fmt::Display for KeyFault {
                 "a key of Tollgate's name holds another type of value; use another `prefix`, or delete that key"
             }
             KeyFault::UnknownState => {
-                "a key of Tollgate's name holds what this version did not write; use another `prefix`, or delete that key"
+                "a key of Tollgate's name holds what this version did not write; run releases that are adjacent, use another `prefix`, or delete that key"
             }
             KeyFault::Twice => "a key stands twice in one check; add up the costs",
         })

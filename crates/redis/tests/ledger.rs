@@ -13,6 +13,8 @@ mod contract;
 mod declaring;
 #[path = "ledger/faults.rs"]
 mod faults;
+#[path = "ledger/holds.rs"]
+mod holds;
 #[path = "ledger/keeping.rs"]
 mod keeping;
 #[path = "ledger/leases.rs"]

@@ -24,7 +24,7 @@ use crate::service_manager::ServiceManager;
 use crate::settings::{Settings, Store};
 use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
 use crate::telemetry::{self, Telemetry};
-use crate::{acceptor, reload, resp, shared_store, stopping, tokens};
+use crate::{acceptor, reload, resp, stopping, tokens};
 
 /// What all connections share.
 pub(crate) struct Gatehouse {
@@ -112,7 +112,6 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         Store::Memory => Engine::new(source, settings.max_keys, snapshot.as_ref()),
         Store::Shared(url) => {
             let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
-            shared_store::follow(&ledger);
             Engine::over(source, ledger)
         }
     };

@@ -19,7 +19,8 @@ pub(crate) enum AdmissionFields {
 
 impl AdmissionFields {
     /// What the client is told; nothing if the policy has no header profile.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "where this is a call, every request copies the fields")]
     pub(crate) fn of(limiter: &PolicyLimiter, decision: &Decision) -> AdmissionFields {
         if let Some(draft) = decision.draft_fields() {
             return AdmissionFields::Draft(draft);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
 use tollgate::policy::{Claims, ClientAddressSettings, Facts, HeaderFields, client_address, trust_line};
-use tollgate::{Decision, InForce, PolicyLimiter};
+use tollgate::{Asking, Deciding, Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
@@ -27,6 +27,8 @@ pub(crate) enum Passage {
     InTurn(Turn, Admitted),
     /// It does not.
     Denied(Box<Response<Bytes>>),
+    /// A shared ledger was asked. Boxed: what is known at once is not to be moved about with it.
+    Asked(Box<Deciding>),
 }
 
 /// The settings of a layer. Clones share limiter, counts and keys.
@@ -50,33 +52,9 @@ impl Turnstile {
         }
     }
 
-    /// Decides a request, and charges it if it is admitted.
+    /// Decides a request and charges it if it is admitted, or asks a shared ledger to.
     #[inline(never)]
     pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
-        let decision = self.check(head, body);
-        if !decision.is_admitted() {
-            return Passage::Denied(self.deny(head, &decision));
-        }
-        let turn = Turn::of(&decision);
-        let fields = AdmissionFields::of(&self.limiter, &decision);
-        let open = if decision.awaits_response() {
-            Some(Box::new(Open::new(&self.limiter, decision)))
-        } else {
-            None
-        };
-        match turn {
-            None => Passage::Free(Admitted { fields, open }),
-            Some(turn) => Passage::InTurn(turn, Admitted { fields, open }),
-        }
-    }
-
-    #[cold]
-    fn deny(&self, head: RequestHead<'_>, decision: &Decision) -> Box<Response<Bytes>> {
-        self.counts.denied.add();
-        Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
-    }
-
-    fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let address = self.client_address(&policy, head);
         policy.send_for(address);
@@ -98,7 +76,45 @@ impl Turnstile {
         if let Some(facts_with) = &self.facts_with {
             facts_with(head, &mut facts);
         }
-        policy.check(&facts)
+        if self.limiter.ledger().is_some() {
+            return ask(policy, &facts);
+        }
+        self.pass_by(policy.check(&facts), head)
+    }
+
+    /// What the answer of a shared ledger means for its request.
+    #[cold]
+    pub(crate) fn pass_by_answer(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
+        self.pass_by(decision, head)
+    }
+
+    /// What a decision means for its request.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it gives is large: where it is not inlined, every request copies it"
+    )]
+    fn pass_by(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
+        if !decision.is_admitted() {
+            return Passage::Denied(self.deny(head, &decision));
+        }
+        let turn = Turn::of(&decision);
+        let fields = AdmissionFields::of(&self.limiter, &decision);
+        let open = if decision.awaits_response() {
+            Some(Box::new(Open::new(&self.limiter, decision)))
+        } else {
+            None
+        };
+        match turn {
+            None => Passage::Free(Admitted { fields, open }),
+            Some(turn) => Passage::InTurn(turn, Admitted { fields, open }),
+        }
+    }
+
+    #[cold]
+    fn deny(&self, head: RequestHead<'_>, decision: &Decision) -> Box<Response<Bytes>> {
+        self.counts.denied.add();
+        Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
     }
 
     /// The client's address by what the policy trusts (K3).
@@ -143,4 +159,10 @@ impl Turnstile {
     fn warn(&self, warning: &Warning) {
         (self.on_warning)(warning);
     }
+}
+
+/// Asks a shared ledger about a request.
+#[cold]
+fn ask(policy: InForce<'_>, facts: &Facts<'_>) -> Passage {
+    Passage::Asked(Box::new(policy.decide(facts, Asking::Check)))
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tollgate_core::{Answer, BreakerState};
+use tollgate_core::Answer;
 
 use super::Inner;
+use super::gate::Leave;
 use super::leases::ToSend;
-use crate::{AskError, Batch, LinkError, Pending, ServerError, Told};
+use crate::{AskError, Batch, KeyName, LinkError, Pending, ServerError, Told};
 
 /// How long slices may take to be given back when the program stops.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
@@ -21,7 +22,9 @@ impl Inner {
     /// Sends an ask; `false` if the store is not to be asked now, so that it is lost. The answer is handed in by itself.
     pub(super) fn send_ask(self: &Arc<Self>, sent: ToSend) -> bool {
         let now = self.clock.now();
-        let Some(pass) = self.gate.allow(now) else {
+        let is_fit = !self.surveyed.is_unfit();
+        let leave = is_fit.then(|| self.gate.allow_at(self.place_of_key(&sent.key), now)).flatten();
+        let Some(leave) = leave else {
             self.ask_is_over(&sent, None);
             return false;
         };
@@ -30,51 +33,47 @@ impl Inner {
         let keys = [key.clone(), record.clone()];
         let add = move |batch: &mut Batch| batch.ask(key.clone(), &limit, record.clone(), &ask, &terms);
         match self.coalescer.submit(&keys, add) {
-            Ok(mut pending) => {
-                let inner = Arc::clone(self);
-                tokio::spawn(async move {
-                    let told = inner.told_in_time(&mut pending).await;
-                    match &told {
-                        Ok(_) => inner.gate.succeeded(pass, inner.clock.now(), &inner.declaring),
-                        Err(error) => {
-                            inner.counters.note_failure(error);
-                            inner.gate.failed(pass, inner.clock.now(), error);
-                        }
-                    }
-                    let answer = inner.told_at_last(&sent, told, pending).await;
-                    inner.ask_is_over(&sent, answer.as_ref());
-                });
+            Ok(pending) => {
+                tokio::spawn(Arc::clone(self).await_answer(sent, leave, pending));
                 true
             }
             Err(error) => {
                 self.counters.note_failure(&error);
-                self.gate.failed(pass, now, &error);
+                self.gate.failed(leave, now, &error);
                 self.ask_is_over(&sent, None);
                 false
             }
         }
     }
 
-    /// What the store says within the deadline.
-    async fn told_in_time(&self, pending: &mut Pending) -> Result<Option<Answer>, AskError> {
+    async fn await_answer(self: Arc<Self>, sent: ToSend, leave: Leave, mut pending: Pending) {
         let begun = self.clock.now();
-        let told = pending.within(self.deadline()).await;
+        let mut told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
-        answer_of(told)
-    }
-
-    /// The answer, if there is one. One that is late is waited for as long as what it grants can be spent.
-    async fn told_at_last(
-        &self,
-        sent: &ToSend,
-        told: Result<Option<Answer>, AskError>,
-        mut pending: Pending,
-    ) -> Option<Answer> {
-        if told != Err(LinkError::TimedOut.into()) {
-            return told.ok().flatten();
+        let failure: Option<AskError> = match &told {
+            Ok(Told::Leased(_)) => None,
+            Ok(Told::Fault(fault)) => Some(LinkError::Server((*fault).into()).into()),
+            Ok(_) => Some(
+                LinkError::Server(ServerError::Other("an answer to another operation".to_owned())).into(),
+            ),
+            Err(error) => Some(error.clone().into()),
+        };
+        match failure {
+            None => self.gate.succeeded(leave, self.clock.now(), &self.declaring),
+            Some(error) => {
+                self.counters.note_failure(&error);
+                self.gate.failed(leave, self.clock.now(), &error);
+            }
         }
-        self.leases.is_late(sent);
-        answer_of(pending.within(sent.terms.life_on_node().into()).await).ok().flatten()
+        if told == Err(LinkError::TimedOut) {
+            self.leases.is_late(&sent);
+            // Nobody waits any more, but what is granted can be spent until the slice ends.
+            told = pending.within(sent.terms.life_on_node().into()).await;
+        }
+        match told {
+            Ok(Told::Leased(Some(answer))) => self.ask_is_over(&sent, Some(&answer)),
+            _ => self.ask_is_over(&sent, None),
+        }
     }
 
     fn ask_is_over(&self, sent: &ToSend, answer: Option<&Answer>) {
@@ -95,7 +94,9 @@ impl Inner {
 
     /// Gives back what is held for nobody; with `all`, everything. Whether answers are still on their way.
     fn give_slices_back(self: &Arc<Self>, all: bool) -> bool {
-        let (asks, stranded, is_busy) = self.leases.to_give_back(all, self.clock.now());
+        // While the store does not answer, slices are kept: what is given back then is lost.
+        let is_due = |key: &KeyName| all || self.gate.is_closed(self.place_of_key(key));
+        let (asks, stranded, is_busy) = self.leases.to_give_back(all, self.clock.now(), is_due);
         self.counters.lease_stranded_micros.add(stranded.as_micros());
         for ask in asks {
             self.send_ask(ask);
@@ -120,20 +121,10 @@ impl Inner {
     }
 }
 
-/// `None` if a later ask was answered before.
-fn answer_of(told: Result<Told, LinkError>) -> Result<Option<Answer>, AskError> {
-    match told? {
-        Told::Leased(answer) => Ok(answer),
-        Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
-        _ => Err(LinkError::Server(ServerError::Other("an answer to another operation".to_owned())).into()),
-    }
-}
-
 /// Gives back what nobody needs, four times in the life of a slice, until the ledger is gone.
 async fn tend(ledger: Weak<Inner>) {
     while let Some(inner) = ledger.upgrade() {
-        // While the store does not answer, slices are kept: what is given back then is lost.
-        if inner.leases.len() > 0 && inner.gate.state() == BreakerState::Closed {
+        if inner.leases.len() > 0 {
             inner.give_slices_back(false);
         }
         let pause = Duration::from(inner.settings.load().lease) / 4;

@@ -15,6 +15,7 @@ use tollgate::{StoreMode, Verdict};
 use tollgate_core::{Ask, CHARGES_MAX, Cost, LeaseTerms, Moment, Spending, Taken, Tokens};
 
 use super::Inner;
+use super::late::Late;
 use super::leased_answers::{admitted, denied, elsewhere, state_of};
 use super::leases::{Held, ToSend};
 use super::ready::{Ready, ReadyCharge};
@@ -103,7 +104,7 @@ impl Inner {
             Slices::Decided(answer) => answer,
             Slices::Paid(paid) => self.decide_rest(ready, paid).await,
             _ => {
-                let exactly = self.decide_exactly(ready.clone(), Manner::Check);
+                let exactly = self.decide_exactly(ready.again(), Manner::Check);
                 match tokio::time::timeout(self.left_since(begun), exactly).await {
                     Ok(answer) => answer,
                     Err(_) => self.fall_back(ready, &Manner::Check),
@@ -204,7 +205,7 @@ impl Inner {
             .filter(|(_, charge)| !charge.is_leased)
             .map(|(at, charge)| (at, charge.clone()))
             .unzip();
-        let rest = Ready { charges, is_agreed: ready.is_agreed };
+        let rest = Ready { charges, is_agreed: ready.is_agreed, late: Late::default() };
         // A caller that goes away leaves slices charged, as it leaves buckets charged.
         let answer = self.decide_exactly(rest, Manner::Check).await;
         let Answer::Decided { verdict, buckets, mode } = answer else {

@@ -8,15 +8,18 @@ use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Algorithm, Cost, LeaseTerms, Limit};
 
+use super::late::Late;
 use super::rules::{RuleEntry, Rules};
 use crate::{Charge, KeyName, KeySpace, SharedLimit};
 
 /// A question ready to be asked.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Ready {
     pub(super) charges: Vec<ReadyCharge>,
     /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
     pub(super) is_agreed: bool,
+    /// The store's answer, if it is late.
+    pub(super) late: Late,
 }
 
 /// One charge of it.
@@ -25,7 +28,7 @@ pub(super) struct ReadyCharge {
     pub(super) key: KeyName,
     /// As the store knows it; of a limit that was not agreed upon yet, `None`.
     pub(super) limit: Option<SharedLimit>,
-    /// As it was declared, or came with the call.
+    /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
@@ -48,13 +51,19 @@ impl Ready {
         rules: &Rules,
         charges: Vec<LedgerCharge>,
     ) -> Result<Ready, CheckError> {
-        let mut ready = Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true };
+        let mut ready =
+            Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true, late: Late::default() };
         for LedgerCharge { bucket, cost } in charges {
             let charge = ready_charge(keys, rules, bucket, cost)?;
             ready.is_agreed &= charge.limit.is_some();
             ready.charges.push(charge);
         }
         Ok(ready)
+    }
+
+    /// The same question, to be asked anew.
+    pub(super) fn again(&self) -> Ready {
+        Ready { charges: self.charges.clone(), is_agreed: self.is_agreed, late: Late::default() }
     }
 
     /// A bucket, if the store can be asked about it.
@@ -111,13 +120,14 @@ fn ready_charge(
             let identity = agreed.as_ref().map_or(&entry.identity, |agreed| &agreed.identity);
             let key = keys.bucket(identity, &owned)?;
             let limit = agreed.as_ref().map(|agreed| agreed.limit.clone());
+            let algorithm = agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm);
             // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
-            let is_agreed = agreed.as_ref().is_some_and(|agreed| agreed.algorithm == entry.algorithm);
+            let is_agreed = agreed.is_some() && algorithm == entry.algorithm;
             drop(agreed);
             Ok(ReadyCharge {
                 key,
                 limit,
-                algorithm: entry.algorithm,
+                algorithm,
                 cost,
                 on_failure: entry.on_failure,
                 is_leased: is_agreed && entry.lease.is_some(),

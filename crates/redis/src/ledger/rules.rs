@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
 use tollgate::policy::{Consistency, OnStoreFailure, StoreSettings};
 use tollgate_core::{Algorithm, LeaseTerms};
@@ -27,6 +28,8 @@ pub(super) struct RuleEntry {
     pub(super) identity: RuleIdentity,
     pub(super) algorithm: Algorithm,
     pub(super) on_failure: OnStoreFailure,
+    /// How many clients share a bucket.
+    pub(super) breadth: Breadth,
     /// If instances lease its buckets.
     pub(super) lease: Option<LeaseTerms>,
     /// What was agreed upon with the other nodes; `None` until the store was reached.
@@ -40,6 +43,9 @@ pub(super) struct RuleEntry {
 pub(super) struct Agreed {
     /// Under which name its buckets are: another where the rule has changed its algorithm.
     pub(super) identity: RuleIdentity,
+    /// What this node wanted when it declared the rule.
+    pub(super) declared: Algorithm,
+    /// What is in force: another limit, if another node has declared the rule since.
     pub(super) algorithm: Algorithm,
     pub(super) limit: SharedLimit,
 }
@@ -71,6 +77,7 @@ impl Rules {
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
                 on_failure: rule.rule.on_store_failure,
+                breadth: rule.breadth,
                 lease: lease_terms(settings, rule),
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
@@ -107,8 +114,8 @@ fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseT
 }
 
 impl RuleEntry {
-    /// Whether what was agreed upon is what this node wants.
+    /// Whether this node has declared what it wants. What is in force may be another limit since: whoever declares last is right.
     pub(super) fn is_agreed(&self) -> bool {
-        self.agreed.load().as_ref().is_some_and(|agreed| agreed.algorithm == self.algorithm)
+        self.agreed.load().as_ref().is_some_and(|agreed| agreed.declared == self.algorithm)
     }
 }

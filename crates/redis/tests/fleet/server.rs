@@ -21,6 +21,8 @@ pub(crate) struct RedisServer {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     settings: Vec<String>,
+    /// Which server, as it is called in `target/tools/bin`.
+    component: &'static str,
     /// How we get in to look after it: `user:password@`, or nothing.
     login: &'static str,
 }
@@ -46,6 +48,15 @@ impl RedisServer {
         server
     }
 
+    /// The same of another release.
+    pub(crate) async fn start_component(component: &'static str) -> RedisServer {
+        let mut server = RedisServer::prepare(free_port(), "");
+        server.component = component;
+        server.launch();
+        server.wait().await;
+        server
+    }
+
     /// One that listens some time soon.
     pub(crate) fn spawn(port: u16, settings: &str) -> RedisServer {
         let mut server = RedisServer::prepare(port, settings);
@@ -60,12 +71,12 @@ impl RedisServer {
         let folder = std::env::temp_dir().join(format!("tollgate-fleet-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let settings = settings.split_whitespace().map(str::to_owned).collect();
-        RedisServer { child: None, folder, port, settings, login: "" }
+        RedisServer { child: None, folder, port, settings, component: "redis", login: "" }
     }
 
     pub(crate) fn launch(&mut self) {
         let log = File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
-        let mut command = mortal(&program());
+        let mut command = mortal(&program(self.component));
         if self.settings.iter().any(|word| word == "--sentinel") {
             // Sentinels keep what they learn in their file, and read the rest from it.
             command.arg(self.folder.join("sentinel.conf")).arg("--sentinel");
@@ -132,9 +143,9 @@ impl RedisServer {
 }
 
 /// The server of `cargo xtask test setup`, or the machine's.
-fn program() -> PathBuf {
-    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin/redis");
-    if tools.exists() { tools } else { PathBuf::from("redis-server") }
+fn program(component: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin").join(component);
+    if tools.exists() || component != "redis" { tools } else { PathBuf::from("redis-server") }
 }
 
 impl Drop for RedisServer {

@@ -24,6 +24,13 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
             "Checks that were denied by what the store had said before",
             counts.denials_remembered,
         ),
+        ("store_released", "Buckets that a check over several slots held and gave back", counts.released),
+        (
+            "store_unreleased",
+            "Buckets that a check over several slots held and could not give back",
+            counts.unreleased,
+        ),
+        ("store_late_answers", "Answers of the shared store that came after their deadline", counts.late),
     ] {
         registry.register(name, help, ConstCounter::new(count));
     }
@@ -36,6 +43,11 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
         "store_breaker",
         "Whether the shared store is asked: 0 yes, 1 it is tried, 2 no",
         ConstGauge::new(i64::from(breaker)),
+    );
+    registry.register(
+        "store_instances",
+        "Instances that share the store, as far as it knows",
+        ConstGauge::new(i64::from(counts.instances)),
     );
     registry.register(
         "store_local_buckets",

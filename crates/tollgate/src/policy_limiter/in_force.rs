@@ -45,7 +45,11 @@ impl<'l> InForce<'l> {
 
     /// Decides a request, and charges every enforced rule that applies, or none. Shadow rules are charged in buckets of their own,
     /// by those who are admitted.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a decision is large: where this is a call, every request copies it"
+    )]
     pub fn check(self, facts: &Facts<'_>) -> Decision {
         let InForce { limiter: by_policy, ruleset } = self;
         let limiter = &by_policy.inner.limiter;
