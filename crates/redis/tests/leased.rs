@@ -207,6 +207,31 @@ async fn when_the_store_dies_slices_are_spent_to_their_end_and_then_rules_do_wha
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_share_of_an_instance_begins_with_what_was_last_left_of_a_leased_bucket() {
+    needs_redis!();
+    let policy = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
+                  {name: all, scope: global, rate: 1000/s, burst: 1000, consistency: leased}]}";
+    let mut server = RedisServer::start("").await;
+    let instance = Instance::start(&server.url(), policy).await;
+    let clock = Clock::system();
+    let drained = clock.now() + Span::from_millis(400);
+    while instance.check(1).await.is_admitted() || clock.now() < drained {}
+    let begun = clock.now();
+    server.kill();
+    let (mut admitted, mut by_share) = (0, 0);
+    while clock.now() < begun + Span::from_millis(400) || by_share == 0 {
+        let decision = instance.check(1).await;
+        by_share += u64::from(decision.mode() == StoreMode::Fallback);
+        admitted += u64::from(decision.is_admitted() && decision.mode() == StoreMode::Fallback);
+    }
+    let minted = clock.now().since(begun).as_nanos() / 2_000_000;
+    assert!(
+        admitted <= minted + 50,
+        "{admitted} admitted, {minted} minted by the share, which would be 500 if it began full"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gift_reaches_a_leased_bucket_as_soon_as_what_was_granted_ahead_is_minted() {
     needs_redis!();
     let server = RedisServer::start("").await;

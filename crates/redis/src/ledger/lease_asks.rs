@@ -11,7 +11,7 @@ use tollgate_core::Answer;
 use super::Inner;
 use super::gate::Leave;
 use super::leases::ToSend;
-use crate::{AskError, Batch, LinkError, Pending, ServerError, Told};
+use crate::{AskError, Batch, KeyName, LinkError, Pending, ServerError, Told};
 
 /// How long slices may take to be given back when the program stops.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
@@ -94,7 +94,9 @@ impl Inner {
 
     /// Gives back what is held for nobody; with `all`, everything. Whether answers are still on their way.
     fn give_slices_back(self: &Arc<Self>, all: bool) -> bool {
-        let (asks, stranded, is_busy) = self.leases.to_give_back(all, self.clock.now());
+        // While the store does not answer, slices are kept: what is given back then is lost.
+        let is_due = |key: &KeyName| all || self.gate.is_closed(self.place_of_key(key));
+        let (asks, stranded, is_busy) = self.leases.to_give_back(all, self.clock.now(), is_due);
         self.counters.lease_stranded_micros.add(stranded.as_micros());
         for ask in asks {
             self.send_ask(ask);

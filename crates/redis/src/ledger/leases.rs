@@ -160,7 +160,12 @@ impl Leases {
 
     /// What is to be given back now, and what was stranded; what is over is forgotten. With `all`, everything is, and it is said whether
     /// answers are still on their way.
-    pub(super) fn to_give_back(&self, all: bool, now: Moment) -> (Vec<ToSend>, Tokens, bool) {
+    pub(super) fn to_give_back(
+        &self,
+        all: bool,
+        now: Moment,
+        is_due: impl Fn(&KeyName) -> bool,
+    ) -> (Vec<ToSend>, Tokens, bool) {
         let (mut asks, mut stranded, mut is_busy) = (Vec::new(), 0_u64, false);
         for part in &self.parts {
             let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
@@ -169,6 +174,9 @@ impl Leases {
                 if asks.len() >= BACK_MAX {
                     is_busy = true;
                     break;
+                }
+                if !is_due(key) {
+                    continue;
                 }
                 let ask = if all { held.lease.give_back(terms, now) } else { held.lease.idle(terms, now) };
                 is_busy |= held.lease.on_its_way().is_some();
