@@ -53,7 +53,8 @@ async fn an_outage_of_a_thousand_checks_is_a_handful_of_lines() {
     server.restart().await;
     instance.is_exact("/client").await;
     assert_eq!(instance.admitted("/client", 1).await, 1);
-    let said = || async { lines.with("the shared store is connected") >= 1 && lines.with("answers again") == 1 };
+    let said =
+        || async { lines.with("the shared store is connected") == 2 && lines.with("answers again") == 1 };
     until("its end is told of", SOON, said).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!((lines.with(down), lines.with(open)), (1, 1));
