@@ -4,7 +4,10 @@
 /// Ends a test that needs real servers where `TOLLGATE_SKIP` names them.
 macro_rules! needs_redis {
     () => {
-        if $crate::fleet::is_skipped() {
+        needs_redis!("redis");
+    };
+    ($component:expr) => {
+        if $crate::fleet::is_skipped($component) {
             return;
         }
     };
@@ -46,13 +49,14 @@ pub(crate) fn until<F: Future<Output = bool>>(
     }
 }
 
-/// Whether tests with Redis are left out; then each says so, and does nothing.
-pub(crate) fn is_skipped() -> bool {
+/// Whether tests with a server of this make are left out; then each says so, and does nothing.
+pub(crate) fn is_skipped(component: &str) -> bool {
     let skipped = std::env::var("TOLLGATE_SKIP").unwrap_or_default();
-    let is_skipped = skipped.split(',').any(|name| name.trim() == "redis");
+    let is_skipped = skipped.split(',').any(|name| name.trim() == component);
     if is_skipped {
         // Not by `eprintln!`, which is shown of failing tests alone.
-        let _ = std::io::stderr().write_all(b"a test with redis does nothing: named in TOLLGATE_SKIP\n");
+        let line = format!("a test with {component} does nothing: named in TOLLGATE_SKIP\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
     }
     is_skipped
 }

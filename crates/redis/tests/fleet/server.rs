@@ -21,6 +21,8 @@ pub(crate) struct RedisServer {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     settings: Vec<String>,
+    /// What it is called in `target/tools/bin`.
+    component: &'static str,
     /// How we get in to look after it: `user:password@`, or nothing.
     login: &'static str,
 }
@@ -34,6 +36,15 @@ impl RedisServer {
     /// A fresh, empty server with these further settings, as in `--maxmemory 2mb`.
     pub(crate) async fn start(settings: &str) -> RedisServer {
         let server = RedisServer::spawn(free_port(), settings);
+        server.wait().await;
+        server
+    }
+
+    /// The same, of another make.
+    pub(crate) async fn start_other(component: &'static str) -> RedisServer {
+        let mut server = RedisServer::prepare(free_port(), "");
+        server.component = component;
+        server.launch();
         server.wait().await;
         server
     }
@@ -60,12 +71,12 @@ impl RedisServer {
         let folder = std::env::temp_dir().join(format!("tollgate-fleet-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let settings = settings.split_whitespace().map(str::to_owned).collect();
-        RedisServer { child: None, folder, port, settings, login: "" }
+        RedisServer { child: None, folder, port, settings, component: "redis", login: "" }
     }
 
     pub(crate) fn launch(&mut self) {
         let log = File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
-        let mut command = mortal(&program());
+        let mut command = mortal(&program(self.component));
         if self.settings.iter().any(|word| word == "--sentinel") {
             // Sentinels keep what they learn in their file, and read the rest from it.
             command.arg(self.folder.join("sentinel.conf")).arg("--sentinel");
@@ -137,8 +148,8 @@ impl RedisServer {
 }
 
 /// The server of `cargo xtask test setup`, or the machine's.
-fn program() -> PathBuf {
-    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin/redis");
+fn program(component: &str) -> PathBuf {
+    let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin").join(component);
     if tools.exists() { tools } else { PathBuf::from("redis-server") }
 }
 

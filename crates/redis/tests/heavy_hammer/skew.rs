@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::exact::hammered;
+use crate::fleet::is_skipped;
 use crate::load::{Load, Mode, seconds};
 
 /// Two seconds and an hour, both ways.
@@ -31,22 +32,9 @@ fn library() -> PathBuf {
     })
 }
 
-/// Whether `TOLLGATE_SKIP` names it; then the test says so, and does nothing.
-fn is_skipped() -> bool {
-    let skipped = std::env::var("TOLLGATE_SKIP").unwrap_or_default();
-    let is_skipped = skipped.split(',').any(|name| name.trim() == "faketime");
-    if is_skipped {
-        let _ = std::io::Write::write_all(
-            &mut std::io::stderr(),
-            b"a test with faketime does nothing: named in TOLLGATE_SKIP\n",
-        );
-    }
-    is_skipped
-}
-
 #[test]
 fn one_key_is_kept_by_processes_whose_clocks_differ() {
-    if !is_skipped() {
+    if !is_skipped("faketime") {
         let load = Load { mode: Mode::Exact, keys: 1, rate: (1_000, 1), burst: 200, seconds: seconds(5) };
         hammered("skew::one_key_is_kept_by_processes_whose_clocks_differ", load, SKEWS);
     }
@@ -54,7 +42,7 @@ fn one_key_is_kept_by_processes_whose_clocks_differ() {
 
 #[test]
 fn ten_keys_are_kept_by_processes_whose_clocks_differ() {
-    if !is_skipped() {
+    if !is_skipped("faketime") {
         let load = Load { mode: Mode::Exact, keys: 10, rate: (100, 1), burst: 50, seconds: seconds(5) };
         hammered("skew::ten_keys_are_kept_by_processes_whose_clocks_differ", load, SKEWS);
     }

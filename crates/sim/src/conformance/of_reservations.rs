@@ -63,10 +63,10 @@ pub(super) fn an_unsettled_reservation_stands_at_its_estimate(stage: &mut Stage<
     let twenty = [charge(rule, "a", Cost::tokens(20))];
     stage.expect_reservation(0, &twenty, Span::from_secs(5), Ok(()))?;
     stage.expect_reservation(1, &twenty, Span::from_secs(5), Ok(()))?;
-    stage.pass(Span::from_nanos(4_999_999_999));
+    stage.pass_almost(Span::from_secs(5));
     // The bucket was full before: what was minted since is lost.
     stage.expect_cancelled(0, 19_998_612)?;
-    stage.pass(Span::from_nanos(1));
+    stage.tick();
     stage.expect_settled(1, Settlement::Cancel, Err(SettleFault::Expired))?;
     stage.expect_balance(&twenty[0], 30_000_000)?;
     stage.expect_settled(1, Settlement::Commit(Cost::ONE), Err(SettleFault::Unknown))
