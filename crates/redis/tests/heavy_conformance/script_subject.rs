@@ -43,6 +43,27 @@ struct Tier {
     limit: SharedLimit,
 }
 
+/// The slowest of those rates.
+const NANOS_PER_TOKEN_MAX: u64 = 10_000_000_000_000_000;
+
+/// A round rate by which a bucket is full in a day at the earliest: limits change in the suite, and buckets are not to be forgotten
+/// meanwhile.
+fn kept_for_a_day(algorithm: Algorithm) -> Option<Rate> {
+    let limit = match algorithm {
+        Algorithm::TokenBucket(limit) => limit,
+        Algorithm::LeakyBucket(leaky) => leaky.limit(),
+        _ => return None,
+    };
+    let day = Span::from_secs(86_400);
+    let (burst, mut nanos_per_token) = (u128::from(limit.burst().as_micros()), 1_000_000_u64);
+    while u128::from(nanos_per_token) * burst < u128::from(day.as_nanos()) * 1_000_000
+        && nanos_per_token < NANOS_PER_TOKEN_MAX
+    {
+        nanos_per_token *= 10;
+    }
+    (limit.time_to_full() < day).then(|| Rate::new(1, Span::from_nanos(nanos_per_token)))
+}
+
 fn micros(now: Moment) -> u64 {
     assert_eq!(now.as_nanos() % 1_000, 0, "the suite tells no more than it was asked for");
     now.as_nanos() / 1_000
@@ -73,9 +94,7 @@ impl<'p> ScriptSubject<'p> {
 
     /// Agrees with the server on a limit; `None` where it does not continue the one before.
     fn declare(&self, identity: &RuleIdentity, algorithm: Algorithm, now: Moment) -> Option<LimitHistory> {
-        // No rate of the suite is lower: no bucket is forgotten before it is full.
-        let is_metered = matches!(algorithm, Algorithm::TokenBucket(_) | Algorithm::LeakyBucket(_));
-        let declared = Declared { algorithm, slowest: is_metered.then(|| Rate::per_day(1)) };
+        let declared = Declared { algorithm, slowest: kept_for_a_day(algorithm) };
         let mut declaration = Declaration::new(&self.keys, identity, declared);
         let mut call = declaration.begin();
         loop {
@@ -189,6 +208,7 @@ impl Subject for ScriptSubject<'_> {
             grain: Span::from_micros(1),
             lifetime_grain: Span::from_millis(1),
             changes_max: PAST_LIMITS_MAX,
+            has_tiers_of_windows: false,
         }
     }
 
@@ -251,7 +271,8 @@ impl Subject for ScriptSubject<'_> {
     }
 
     fn peek(&mut self, charge: &Charge, now: Moment) -> Outcome {
-        let asked = self.asked(std::slice::from_ref(charge), false);
+        // Whoever only looks takes no place.
+        let asked = self.asked(std::slice::from_ref(charge), true);
         outcome(asked.and_then(|asked| self.checked(now, &asked, |batch| batch.peek(&asked))))
     }
 

@@ -89,7 +89,9 @@ impl Writer {
             stage.compare("rules are numbered as they are declared", &id, &declared)?;
             self.limits.push(limit);
             self.changes.push(0);
-            for tier in 0..self.rng.usize(0..=2) {
+            let is_metered = matches!(limit, Algorithm::TokenBucket(_) | Algorithm::LeakyBucket(_));
+            let has_tiers = is_metered || self.precision.has_tiers_of_windows;
+            for tier in 0..if has_tiers { self.rng.usize(0..=2) } else { 0 } {
                 let (name, limit) = (format!("tier-{tier}"), any::another(&mut self.rng, limit));
                 let expected = self.reference.tier(id, &name, limit, START);
                 let declared = stage.try_tier(id, &name, limit);

@@ -37,6 +37,7 @@ pub(super) fn a_leaky_queue_survives_a_change(stage: &mut Stage<'_>) -> Played {
     let queue = |rate, tokens| sound(LeakyBucket::new(Rate::per_second(rate), Burst::tokens(tokens)));
     let rule = stage.rule("api", queue(10, 10));
     let pro = stage.tier(rule, "pro", queue(10, 100))?;
+    stage.tick_if_coarse();
     stage.expect(&charge(rule, "a", Cost::tokens(4)), admit(6_000_000))?;
     stage.expect(&charge(pro, "a", Cost::ONE), admit_after(Span::from_millis(400), 95_000_000))?;
     stage.expect(&charge(rule, "a", Cost::ONE), admit_after(Span::from_millis(500), 4_000_000))?;

@@ -171,9 +171,11 @@ pub(super) fn a_reset_forgives_what_was_reserved_once(stage: &mut Stage<'_>) -> 
         let all = charge(rule, "a", Cost::tokens(50));
         stage.expect_reserved(2 * ticket, std::slice::from_ref(&twenty))?;
         stage.expect_reset(&twenty, [20_000_000, 50_000_000])?;
+        stage.tick();
         stage.expect(&all, admit(0))?;
         stage.expect_cancelled(2 * ticket, 0)?;
         stage.expect_reset(&twenty, [50_000_000, 50_000_000])?;
+        stage.tick();
         stage.expect_reserved(2 * ticket + 1, std::slice::from_ref(&twenty))?;
         stage.expect_cancelled(2 * ticket + 1, 20_000_000)?;
     }

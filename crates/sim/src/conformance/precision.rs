@@ -7,22 +7,29 @@ use tollgate_core::Span;
 use super::action::Answer;
 use super::answer::Outcome;
 
-/// How finely a store tells time, and how far back it knows limits.
+/// How finely a store tells time, how far back it knows limits, and what can have tiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Precision {
-    /// The least time that it can tell. Waits are rounded up to it, and a limit holds for so long at the least.
+    /// The least time that it can tell. Waits of those who are denied are rounded up to it, and a limit holds for so long at the least.
     pub grain: Span,
     /// The same for how long idempotency keys and reservations live; a multiple of the other.
     pub lifetime_grain: Span,
     /// How often a limit may change before buckets that slept through all changes are told less than they minted.
     pub changes_max: usize,
+    /// Whether buckets of windows and places, too, may stand under several tiers. Generated histories make no such tiers otherwise.
+    pub has_tiers_of_windows: bool,
 }
 
 /// As memory does.
 impl Default for Precision {
     fn default() -> Precision {
         let nanosecond = Span::from_nanos(1);
-        Precision { grain: nanosecond, lifetime_grain: nanosecond, changes_max: usize::MAX }
+        Precision {
+            grain: nanosecond,
+            lifetime_grain: nanosecond,
+            changes_max: usize::MAX,
+            has_tiers_of_windows: true,
+        }
     }
 }
 
@@ -40,7 +47,6 @@ impl Precision {
     /// An outcome as such a store tells it.
     pub(super) fn outcome(&self, outcome: Outcome) -> Outcome {
         match outcome {
-            Outcome::Admit { remaining, delay } => Outcome::Admit { remaining, delay: self.told(delay) },
             Outcome::Deny { wait, remaining, denied } => {
                 Outcome::Deny { wait: self.told(wait), remaining, denied }
             }

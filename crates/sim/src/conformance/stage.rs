@@ -71,9 +71,14 @@ impl<'a> Stage<'a> {
 
     /// The same, where a store tells less than the suite itself.
     pub(super) fn tick_if_coarse(&mut self) {
-        if self.precision != Precision::default() {
+        if self.is_coarse() {
             self.tick();
         }
+    }
+
+    /// Whether the store tells less than the suite itself.
+    pub(super) fn is_coarse(&self) -> bool {
+        self.precision != Precision::default()
     }
 
     /// The least time that the store can tell.
