@@ -18,6 +18,7 @@ mod text_table;
 
 mod core_suite;
 mod policy_suite;
+mod redis_suite;
 mod server_suite;
 mod tower_suite;
 
@@ -34,7 +35,7 @@ struct Suite {
 }
 
 /// Every suite; a new one is added here and in xtask's list of names.
-const SUITES: [Suite; 4] = [
+const SUITES: [Suite; 5] = [
     Suite {
         name: "core",
         purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
@@ -54,6 +55,11 @@ const SUITES: [Suite; 4] = [
         name: "server",
         purpose: "checks over loopback, against Redis and throttlecrab-server",
         execute: server_suite::execute,
+    },
+    Suite {
+        name: "redis",
+        purpose: "checks through the shared ledger, against the script that people write",
+        execute: redis_suite::execute,
     },
 ];
 

@@ -10,6 +10,9 @@ mod report;
 mod servers;
 
 use self::cases::CASES;
+pub(crate) use self::dialect::Dialect;
+pub(crate) use self::generator::Generator;
+pub(crate) use self::servers::Server;
 use crate::conditions::Conditions;
 use crate::options::Options;
 use crate::problem::Problem;
@@ -48,7 +51,7 @@ pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
 }
 
 /// Keeps the generator off the servers' core.
-fn pin_this_thread() -> Result<(), Problem> {
+pub(crate) fn pin_this_thread() -> Result<(), Problem> {
     let mut cores = rustix::thread::CpuSet::new();
     cores.set(GENERATOR_CORE);
     rustix::thread::sched_setaffinity(None, &cores)

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// Every suite that the bench package knows.
-const SUITES: [&str; 4] = ["core", "policy", "tower", "server"];
+const SUITES: [&str; 5] = ["core", "policy", "tower", "server", "redis"];
 
 /// A peer of the server suite, from the registry, and where it goes.
 const CRAB: &str = "throttlecrab-server@0.4.40";

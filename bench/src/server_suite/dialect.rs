@@ -10,6 +10,9 @@ use crate::splitmix::SplitMix;
 const BURST: u32 = 2;
 const PERIOD_S: u32 = 600;
 
+/// What the buckets of one check are called.
+const BUCKETS: [&str; 4] = ["user", "address", "endpoint", "everything"];
+
 /// How one kind of server is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -21,6 +24,8 @@ pub(crate) enum Dialect {
     CrabThrottle,
     /// The token bucket that people write in Lua, loaded under this name.
     Script { sha: String },
+    /// The same for one check of several buckets, one call for each: of how many each is drawn; 0 where there is no such bucket.
+    Buckets { sha: String, spread: [u32; 4] },
     /// `POST /v1/check` with an explicit bucket.
     HttpCheck,
     /// `POST /v1/check` with the facts of a request: the policy decides.
@@ -44,6 +49,18 @@ impl Dialect {
             out.extend_from_slice(b"*1\r\n$4\r\nPING\r\n");
             return;
         }
+        if let Dialect::Buckets { sha, spread } = self {
+            for (name, count) in BUCKETS.iter().zip(spread).filter(|(_, count)| **count > 0) {
+                let key = format_args!("{name}:{:06}", random.below(*count));
+                let written = write!(
+                    out,
+                    "*6\r\n$7\r\nEVALSHA\r\n$40\r\n{sha}\r\n$1\r\n1\r\n${}\r\n{key}\r\n$9\r\n100000000\r\n$6\r\n1.6667\r\n",
+                    name.len() + 7
+                );
+                written.expect("a vector takes everything");
+            }
+            return;
+        }
         self.write_key(random.below(keys), out);
     }
 
@@ -52,6 +69,8 @@ impl Dialect {
         // Seven digits each, so that all requests have one length.
         let key = format_args!("user:{number:07}");
         let written = match self {
+            // Only ever written at random.
+            Dialect::Buckets { .. } => Ok(()),
             Dialect::Ping => out.write_all(b"*1\r\n$4\r\nPING\r\n"),
             Dialect::Throttle => write!(
                 out,
@@ -89,6 +108,15 @@ impl Dialect {
         match self {
             Dialect::Ping | Dialect::Throttle | Dialect::Script { .. } => read_resp(bytes, b'1'),
             Dialect::CrabThrottle => read_resp(bytes, b'0'),
+            Dialect::Buckets { spread, .. } => {
+                let (mut end, mut all) = (0, Reply::Admitted);
+                for _ in spread.iter().filter(|count| **count > 0) {
+                    let (length, one) = read_resp(&bytes[end..], b'1')?;
+                    end += length;
+                    all = if one == Reply::Admitted { all } else { one };
+                }
+                Some((end, all))
+            }
             Dialect::HttpCheck | Dialect::HttpFacts => read_http(bytes, |status, _| match status {
                 200 => Reply::Admitted,
                 429 => Reply::Denied,

@@ -54,8 +54,17 @@ impl Server {
 
     /// Redis as it comes, without persistence.
     pub(crate) fn redis() -> Result<Self, Problem> {
+        Self::redis_of(Path::new("redis-server"))
+    }
+
+    /// The same, of the version that tests are run with.
+    pub(crate) fn redis_of_tools() -> Result<Self, Problem> {
+        Self::redis_of(&tool("redis")?)
+    }
+
+    fn redis_of(program: &Path) -> Result<Self, Problem> {
         let resp = free_address()?;
-        let mut command = pinned(Path::new("redis-server"));
+        let mut command = pinned(program);
         command.args([
             "--port",
             &resp.port().to_string(),
@@ -171,5 +180,6 @@ fn tool(name: &str) -> Result<PathBuf, Problem> {
     if program.exists() {
         return Ok(program);
     }
-    Err(Problem::failed(format!("{name} is not installed; run this by `cargo xtask bench server`")))
+    let cure = if name == "redis" { "cargo xtask test setup" } else { "cargo xtask bench server" };
+    Err(Problem::failed(format!("{name} is not installed; run `{cure}`")))
 }

@@ -1,5 +1,6 @@
 //! `tollgate config`: the settings that `serve` would have with the same flags, and who said so.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::io::{self, Write as _};
 
@@ -25,7 +26,7 @@ pub(crate) struct ConfigFlags {
 #[derive(Serialize)]
 struct Entry<'v> {
     setting: &'static str,
-    value: Option<&'v str>,
+    value: Option<Cow<'v, str>>,
     origin: String,
 }
 
@@ -65,6 +66,6 @@ fn table(values: &[Value]) -> String {
     text
 }
 
-fn shown(value: &Value) -> &str {
-    if value.text.is_some() { value.shown() } else { "-" }
+fn shown(value: &Value) -> Cow<'_, str> {
+    if value.text.is_some() { value.shown() } else { "-".into() }
 }

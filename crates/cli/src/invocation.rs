@@ -14,6 +14,7 @@ use crate::healthcheck::HealthcheckFlags;
 use crate::init::InitFlags;
 use crate::man::ManFlags;
 use crate::presets::PresetsFlags;
+use crate::script::{self, ScriptFlags};
 use crate::serve::ServeFlags;
 use crate::test::TestFlags;
 
@@ -49,6 +50,9 @@ pub(crate) enum Verb {
     Presets(PresetsFlags),
     /// Print the JSON schema of policies, for editors
     Schema,
+    /// Print what runs on a shared store, for programs in other languages
+    #[command(after_help = script::HOW)]
+    Script(ScriptFlags),
     /// Watch rate limits at work, in virtual time
     Demo(DemoFlags),
     /// Print what a shell needs to complete this command

@@ -23,6 +23,7 @@ mod test;
 mod completions;
 mod demo;
 mod man;
+mod script;
 
 mod decimal;
 mod format;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Init(flags) => init::page(&flags),
         Verb::Presets(flags) => presets::page(&flags, &screen),
         Verb::Schema => Ok(schema::page()),
+        Verb::Script(flags) => Ok(script::page(&flags)),
         Verb::Completions(flags) => Ok(completions::page(&flags)),
         Verb::Man(flags) => man::page(&flags),
         Verb::Demo(flags) => demo::page(flags, &screen).map(Page::good),

@@ -31,7 +31,7 @@ pub use ledger::{Asked, NodeRecord, ask_ledger};
 pub use ledger_bucket::{LedgerBucket, LedgerSpend};
 pub use ledger_limit::{LEDGER_BURST_MICROS_MAX, LedgerLimit, LedgerLimitError};
 pub use message::{Answer, Ask};
-pub use node::{Lease, Spending};
+pub use node::{Lease, Spending, Taken};
 pub use terms::{
     LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEASE_PAST_MAX, LeaseTerms, LeaseTermsError,
     Unsuited,

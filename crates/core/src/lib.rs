@@ -79,7 +79,7 @@ pub use leaky_bucket::LeakyBucket;
 pub use lease::{
     Answer, Ask, Asked, LEASE_LIFE, LEASE_LIFE_MAX, LEASE_LIFE_MIN, LEASE_NODES_MAX, LEASE_PAST_MAX,
     LEDGER_BURST_MICROS_MAX, Lease, LeaseTerms, LeaseTermsError, LedgerBucket, LedgerLimit, LedgerLimitError,
-    LedgerSpend, NodeRecord, Spending, Unsuited, ask_ledger,
+    LedgerSpend, NodeRecord, Spending, Taken, Unsuited, ask_ledger,
 };
 pub use limit::{Limit, LimitError};
 pub use local_bucket::{Correction, LocalBucket, LocalDecision, LocalStart};

@@ -3,7 +3,10 @@
 //! One part in so many instances, rounded down to the micro-token: the shares of all instances never sum to more than the
 //! limit. It does not know how many instances there are in truth; a number that is too small makes the sum too large.
 
-use crate::{Burst, Limit, LimitError, Rate, Tokens};
+use crate::{
+    Algorithm, Burst, Concurrency, FixedWindow, LeakyBucket, Limit, LimitError, Rate, SlidingCounter,
+    SlidingLog, Tokens,
+};
 
 /// One of `instances` equal parts of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +38,35 @@ impl LocalShare {
     }
 }
 
+impl Algorithm {
+    /// The part of any limit that one of `instances` (0 counts as 1) keeps on its own, rounded down: of a quota, of a queue and the rate
+    /// at which it drains (the longest wait stays), of places whole ones. An error if the part is too small to be a limit.
+    pub fn share(&self, instances: u32) -> Result<Algorithm, LimitError> {
+        let instances = instances.max(1);
+        let part = |amount: Tokens| Burst::micros(amount.as_micros() / u64::from(instances));
+        Ok(match self {
+            Algorithm::TokenBucket(limit) => (*LocalShare::new(limit, instances)?.limit()).into(),
+            Algorithm::LeakyBucket(leaky) => {
+                let limit = *LocalShare::new(&leaky.limit, instances)?.limit();
+                let least = leaky.least / u64::from(instances);
+                LeakyBucket { limit, least }.into()
+            }
+            Algorithm::FixedWindow(window) => FixedWindow::new(part(window.quota()), window.window())?.into(),
+            Algorithm::SlidingCounter(counter) => {
+                SlidingCounter::new(part(counter.quota()), counter.window())?.into()
+            }
+            Algorithm::SlidingLog(log) => SlidingLog::new(part(log.quota()), log.window())?.into(),
+            Algorithm::Concurrency(places) => {
+                Concurrency::new(places.places() / instances, places.timeout())?.into()
+            }
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Span;
+    use crate::{Span, Window};
 
     #[test]
     fn shares_never_sum_to_more_than_the_limit() {
@@ -63,5 +91,42 @@ mod tests {
         let tiny = Limit::new(Rate::per_second(1), Burst::micros(1)).unwrap();
         assert_eq!(LocalShare::new(&tiny, 2), Err(LimitError::ZeroBurst));
         assert_eq!(LocalShare::new(&tiny, 0).unwrap().limit(), &tiny);
+    }
+
+    #[test]
+    fn shares_of_every_algorithm_never_sum_to_more_than_the_limit() {
+        let minute = Span::from_secs(60);
+        let algorithms: [Algorithm; 6] = [
+            Limit::new(Rate::per_second(7), Burst::tokens(50)).unwrap().into(),
+            LeakyBucket::new(Rate::per_second(7), Burst::tokens(50)).unwrap().into(),
+            FixedWindow::new(Burst::tokens(50), Window::HOUR).unwrap().into(),
+            SlidingCounter::new(Burst::tokens(50), minute).unwrap().into(),
+            SlidingLog::new(Burst::tokens(50), minute).unwrap().into(),
+            Concurrency::new(50, minute).unwrap().into(),
+        ];
+        for algorithm in algorithms {
+            for instances in [0, 1, 3, 7, 49] {
+                let share = algorithm.share(instances).unwrap();
+                let all = u64::from(instances.max(1));
+                assert!(share.full().as_micros() * all <= algorithm.full().as_micros(), "{share:?}");
+                assert_eq!(core::mem::discriminant(&share), core::mem::discriminant(&algorithm));
+            }
+            assert_eq!(algorithm.share(1), Ok(algorithm));
+        }
+        assert_eq!(algorithms[5].share(51), Err(LimitError::ZeroPlaces), "no place is divided");
+    }
+
+    #[test]
+    fn nobody_waits_longer_in_a_share_of_a_queue_than_in_the_whole() {
+        let wait = Span::from_secs(2);
+        let leaky = LeakyBucket::new(Rate::per_second(12), Burst::tokens(48)).unwrap().max_wait(wait);
+        let Algorithm::LeakyBucket(share) = Algorithm::from(leaky).share(4).unwrap() else {
+            panic!("a queue")
+        };
+        let waits = |leaky: LeakyBucket| {
+            let queued = Tokens::from_micros(leaky.queue().as_micros() - leaky.least().as_micros());
+            leaky.limit().time_to_mint(queued)
+        };
+        assert_eq!((waits(leaky), waits(share)), (wait, wait));
     }
 }

@@ -99,6 +99,11 @@ impl StampedLevel {
         self.plus(i64::try_from(micros).unwrap_or(i64::MAX).min(room))
     }
 
+    /// What is to be stored where the bucket holds so much more, or less, than was thought; no fuller than full.
+    pub(crate) fn stored_plus(&self, micros: i64) -> StampedBalance {
+        if micros < 0 { self.plus(micros).stored } else { self.given(micros.unsigned_abs()).stored }
+    }
+
     #[inline]
     fn plus(&self, micros: i64) -> StampedLevel {
         let stored = StampedBalance { micros: self.micros, stamp: self.from }.plus(micros);

@@ -55,19 +55,10 @@ impl Key {
     /// Writes the most usual key at once: an address of IPv4 and nothing else. Whether that is the rule's.
     #[inline]
     fn write_v4(&mut self, rule: &Rule, request: &Request<'_>) -> bool {
-        let ([source], Some(IpAddr::V4(address))) = (&*rule.keys, request.facts.address) else {
-            return false;
-        };
-        let [a, b, c, d] = address.octets();
-        self.bytes.clear();
-        match source {
-            KeySource::Address => self.append(&[OF_PARTS, PartKind::Address as u8, 0, 4, a, b, c, d]),
-            KeySource::Prefix { v4: 32, .. } => {
-                self.append(&[OF_PARTS, PartKind::Network as u8, 0, 5, a, b, c, d, 32]);
-            }
-            _ => return false,
-        }
-        true
+        with_v4_key(rule, request.facts.address, |bytes| {
+            self.bytes.clear();
+            self.append(bytes);
+        })
     }
 
     #[inline(never)]
@@ -109,6 +100,21 @@ impl Key {
         let fits = self.bytes.try_extend_from_slice(bytes).is_ok();
         debug_assert!(fits, "{} bytes and {}", self.bytes.len(), bytes.len());
     }
+}
+
+/// Shows `use_it` the key of a client under a rule whose key is its address of IPv4 and nothing else. Whether that is so.
+#[inline]
+pub(crate) fn with_v4_key(rule: &Rule, address: Option<IpAddr>, use_it: impl FnOnce(&[u8])) -> bool {
+    let ([source], Some(IpAddr::V4(address))) = (&*rule.keys, address) else { return false };
+    let [a, b, c, d] = address.octets();
+    match source {
+        KeySource::Address => use_it(&[OF_PARTS, PartKind::Address as u8, 0, 4, a, b, c, d]),
+        KeySource::Prefix { v4: 32, .. } => {
+            use_it(&[OF_PARTS, PartKind::Network as u8, 0, 5, a, b, c, d, 32]);
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// The position in the rule's keys of the first part that the request lacks.

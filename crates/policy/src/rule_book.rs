@@ -11,12 +11,14 @@
 mod rollout;
 mod tally;
 
+use std::net::IpAddr;
+
 use tollgate_core::CHARGES_MAX;
 
 use crate::condition::evaluation::holds;
 use crate::cost::price;
 use crate::index::Index;
-use crate::key::{Key, first_missing};
+use crate::key::{Key, first_missing, with_v4_key};
 use crate::request::{Request, RequestRoom};
 use crate::{Action, Condition, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
 pub(crate) use rollout::has_come_to;
@@ -125,6 +127,15 @@ impl RuleBook {
             tally.hits().for_each(|(position, is_enforced)| hit(position, is_enforced));
         }
         ruling
+    }
+
+    /// Shows `key` the key that a client most likely has under the first rule, for whoever fetches its bucket while the rest of the
+    /// request is looked at. Shows nothing where it takes more than an address of IPv4 to tell.
+    #[inline]
+    pub fn foresee(&self, address: Option<IpAddr>, key: impl FnOnce(&[u8])) {
+        if let Some(rule) = self.policy.rules.first() {
+            with_v4_key(rule, address, key);
+        }
     }
 
     /// How many rules are looked at for a request: what a ruling costs grows with this, not with the number of rules.

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use tollgate::CheckError;
-use tollgate_core::{BucketSet, CHARGES_MAX, Cost, Span, Tokens};
+use tollgate_core::{Ask, BucketSet, CHARGES_MAX, Cost, LeaseTerms, Span, Tokens};
 
 use crate::item::{Charge, Correction, Due, Item, KeyRef, RESERVATION_TIMEOUT_MAX, Wanted};
+use crate::run::{Run, runs};
 use crate::shared_limit::StateKind;
 use crate::terms::BURST_MICROS_MAX;
 use crate::words::Words;
@@ -183,6 +184,25 @@ impl Batch {
         Ok(())
     }
 
+    /// A node asks for a slice of a token bucket, says what it holds of it, and gives back: as [`tollgate_core::ask_ledger`] decides. `record` is the
+    /// name that [`KeyName::lease_record`] gives; `terms` are those of the limit.
+    pub fn ask(
+        &mut self,
+        key: KeyName,
+        limit: &SharedLimit,
+        record: KeyName,
+        ask: &Ask,
+        terms: &LeaseTerms,
+    ) -> Result<(), BatchError> {
+        let (key, limit) = self.bucket(key, limit)?;
+        let record = self.key(record, StateKind::Value);
+        let [unspent, back, want, least] = [ask.unspent, ask.back, ask.want, ask.least]
+            .map(|tokens| tokens.as_micros().min(BURST_MICROS_MAX));
+        let numbers = [ask.seq, unspent, back, want, least, terms.ahead_max(), terms.life_micros()];
+        self.push(Item::Ask { key, limit, record, numbers }, 0);
+        Ok(())
+    }
+
     /// What to send.
     pub fn call(&self) -> Call {
         let mut words = Words::begin(self.values.len());
@@ -190,7 +210,15 @@ impl Batch {
         for limit in &self.limits {
             limit.words().iter().for_each(|word| words.text(word.as_bytes()));
         }
-        self.items.iter().for_each(|item| words.item(item));
+        for run in runs(&self.items) {
+            match run {
+                Run::Many(checks) => {
+                    let wanted = || checks.iter().filter_map(Item::wanted);
+                    words.many(wanted().next().unwrap_or_default(), wanted());
+                }
+                Run::One(item) => words.item(item),
+            }
+        }
         let keys = self.values.iter().chain(&self.sorted_sets).map(|key| key.as_bytes().to_vec()).collect();
         Call { script: Script::decide(), keys, arguments: words.into_arguments() }
     }

@@ -32,6 +32,7 @@ pub struct Declaration {
     /// `None` to read only.
     declared: Option<Declared>,
     attempts: u32,
+    now_micros: u64,
 }
 
 /// What to do next.
@@ -75,7 +76,7 @@ impl Declaration {
     /// Wants to know which limit the rule has.
     pub fn read_only(keys: &KeySpace, rule: &RuleIdentity) -> Declaration {
         let key = keys.history(rule).as_bytes().to_vec();
-        Declaration { rule: rule.clone(), key, declared: None, attempts: 0 }
+        Declaration { rule: rule.clone(), key, declared: None, attempts: 0, now_micros: 0 }
     }
 
     /// What to send first.
@@ -83,9 +84,15 @@ impl Declaration {
         self.call(HISTORY_LIFETIME.as_nanos() / 1_000_000, Vec::new())
     }
 
+    /// The server's time by the last reply, in microseconds since 1970; 0 before the first.
+    pub fn now_micros(&self) -> u64 {
+        self.now_micros
+    }
+
     /// What the reply means.
     pub fn next(&mut self, reply: &Reply) -> Result<DeclareStep, DeclareError> {
         let (now, record, was_written) = read(reply).map_err(DeclareError::Server)?;
+        self.now_micros = now;
         let history = if record.is_empty() { None } else { Some(self.parse(&record)?) };
         let Some(declared) = &self.declared else {
             return Ok(history.map_or(DeclareStep::Absent, DeclareStep::Agreed));
@@ -121,18 +128,25 @@ impl Declaration {
     fn record(&self, history: &LimitHistory) -> Vec<u8> {
         let (policy, name, tier) = (self.rule.policy(), self.rule.name(), self.rule.tier_name());
         let lengths = format!("{} {} {}", policy.len(), name.len(), tier.len());
-        format!("1 {lengths}\n{policy}{name}{tier}\n{}", history.lines()).into_bytes()
+        format!("{} {lengths}\n{policy}{name}{tier}\n{}", crate::SCRIPT_VERSION, history.lines()).into_bytes()
     }
 
     fn parse(&self, record: &[u8]) -> Result<LimitHistory, DeclareError> {
         let bad = || DeclareError::History(HistoryError::BadRecord);
         let text = std::str::from_utf8(record).map_err(|_| bad())?;
         let (head, rest) = text.split_once('\n').ok_or_else(bad)?;
-        let head: Vec<&str> = head.split(' ').collect();
-        let [version, policy, name, tier] = head[..] else { return Err(bad()) };
-        if version != "1" {
-            return Err(bad());
+        let (version, lengths) = head.split_once(' ').unwrap_or((head, ""));
+        // What follows is that version's own affair.
+        match version.parse::<u32>() {
+            Ok(crate::SCRIPT_VERSION) => {}
+            Ok(_) => {
+                let version = version.to_owned();
+                return Err(DeclareError::History(HistoryError::OtherVersion { version }));
+            }
+            Err(_) => return Err(bad()),
         }
+        let lengths: Vec<&str> = lengths.split(' ').collect();
+        let [policy, name, tier] = lengths[..] else { return Err(bad()) };
         let length = |digits: &str| digits.parse::<usize>().map_err(|_| bad());
         let (policy, name, tier) = (length(policy)?, length(name)?, length(tier)?);
         let (policy, rest) = rest.split_at_checked(policy).ok_or_else(bad)?;

@@ -88,6 +88,7 @@ pub(crate) enum Item {
     Take { key: KeyRef, limit: usize, amount: u64, debt_max: u64 },
     Reset { key: KeyRef, limit: usize },
     LetGo { key: KeyRef, limit: usize, cost: u64, receipt: Receipt },
+    Ask { key: KeyRef, limit: usize, record: KeyRef, numbers: [u64; 7] },
 }
 
 impl Item {

@@ -7,6 +7,8 @@
 //! tg:Xa3_9kQz@192.0.2.7       an address            tg:Xa3_9kQz~…              32 characters of a digest, where the key is long
 //! tg:Xa3_9kQz=                the limits the rule has had; of a tier, with its tag: tg:Xa3_9kQz=4711
 //! tg:$0123…                   a reservation         tg:?…                      an idempotency key
+//! tg:&                        the instances that share the store
+//! tg:%{tg:Xa3_9kQz!}node      what a node holds of a bucket
 //! ```
 //! The kind stands at a known place and everything after it is the key, so no key can pretend to be another (K1). A key that
 //! is long or has a brace in it, which Cluster would take for a tag, is known by its digest.
@@ -24,10 +26,12 @@ use crate::{Charge, RuleIdentity};
 const PLAIN_BYTES_MAX: usize = 64;
 /// Characters of a digest: 192 bits, which nobody collides.
 const DIGEST_CHARACTERS: usize = 32;
-/// Longest prefix, and longest tag.
-const PART_BYTES_MAX: usize = 32;
+/// Longest prefix.
+const PREFIX_BYTES_MAX: usize = 32;
+/// Longest tag: as long as policies allow.
+const TAG_BYTES_MAX: usize = 64;
 /// Longest name of a key, in bytes.
-pub const KEY_NAME_BYTES_MAX: usize = 2 * PART_BYTES_MAX + 3 + 8 + 1 + PLAIN_BYTES_MAX;
+pub const KEY_NAME_BYTES_MAX: usize = PREFIX_BYTES_MAX + TAG_BYTES_MAX + 3 + 8 + 1 + PLAIN_BYTES_MAX;
 
 /// The name of one key on the server.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,21 +63,27 @@ impl Default for KeySpace {
 impl KeySpace {
     /// Names that begin with `prefix` and a colon: letters, digits, `.`, `_` and `-`, at most 32.
     pub fn new(prefix: &str) -> Result<KeySpace, KeySpaceError> {
-        if is_plain(prefix) {
+        if is_plain(prefix, PREFIX_BYTES_MAX, b"._-") {
             Ok(KeySpace { begin: format!("{prefix}:") })
         } else {
             Err(KeySpaceError::BadPrefix(prefix.to_owned()))
         }
     }
 
-    /// The same with a hash tag, so that in Cluster all its keys are in one slot: checks over several buckets are atomic there.
+    /// The same with a hash tag, so that in Cluster all its keys are in one slot: checks over several buckets are atomic there. Letters,
+    /// digits, `.`, `_`, `-` and `:`, at most 64. Under another tag, or none, every bucket is another.
     pub fn tagged(&self, tag: &str) -> Result<KeySpace, KeySpaceError> {
         let prefix = self.begin.split(':').next().unwrap_or_default();
-        if is_plain(tag) {
+        if is_plain(tag, TAG_BYTES_MAX, b"._-:") {
             Ok(KeySpace { begin: format!("{prefix}:{{{tag}}}") })
         } else {
             Err(KeySpaceError::BadTag(tag.to_owned()))
         }
+    }
+
+    /// What every name begins with, the tag included.
+    pub(crate) fn begin(&self) -> &str {
+        &self.begin
     }
 
     /// The bucket of `key` under a rule.
@@ -90,6 +100,11 @@ impl KeySpace {
     pub fn history(&self, rule: &RuleIdentity) -> KeyName {
         let tier = if rule.tag() == 0 { String::new() } else { rule.tag().to_string() };
         KeyName(format!("{}{}={tier}", self.begin, rule.digest()).into_bytes())
+    }
+
+    /// The instances that share the store.
+    pub fn instances(&self) -> KeyName {
+        KeyName(format!("{}&", self.begin).into_bytes())
     }
 
     /// A reservation.
@@ -191,16 +206,34 @@ fn address_text(bytes: &[u8]) -> String {
     }
 }
 
-/// Whether a text is a prefix or a tag: it has no character that means something in a name.
-fn is_plain(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    (1..=PART_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+/// Whether a text is a prefix or a tag: it has no character that means something where it stands.
+fn is_plain(text: &str, bytes_max: usize, marks: &[u8]) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || marks.contains(&byte);
+    (1..=bytes_max).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 impl KeyName {
     /// As it is sent.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// What the store remembers of a node that holds a slice of this bucket, in the bucket's slot. `node` is of letters, digits, `.`, `_`
+    /// and `-`, and names a node that never was before. `None` where Cluster would take part of the bucket's name for a tag.
+    pub fn lease_record(&self, node: &str) -> Option<KeyName> {
+        let begin = self.0.iter().position(|byte| *byte == b':')? + 1;
+        let (prefix, rest) = self.0.split_at(begin);
+        let is_tagged = rest.first() == Some(&b'{');
+        let name = if is_tagged {
+            let tag = rest.iter().position(|byte| *byte == b'}')? + 1;
+            let (tag, rest) = rest.split_at(tag);
+            [prefix, tag, b"%", node.as_bytes(), b"%", rest].concat()
+        } else if rest.contains(&b'}') {
+            return None;
+        } else {
+            [prefix, b"%{", &self.0, b"}", node.as_bytes()].concat()
+        };
+        Some(KeyName(name))
     }
 
     /// The name that was written down, in the note of a reservation for instance.
@@ -217,11 +250,16 @@ impl fmt::Debug for KeyName {
 
 impl fmt::Display for KeySpaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (field, value) = match self {
-            Self::BadPrefix(value) => ("prefix", value),
-            Self::BadTag(value) => ("hash_tag", value),
-        };
-        write!(f, "`{field}` is `{value}`; use 1 to {PART_BYTES_MAX} of the characters A-Z a-z 0-9 . _ -")
+        match self {
+            Self::BadPrefix(value) => write!(
+                f,
+                "`prefix` is `{value}`; use 1 to {PREFIX_BYTES_MAX} of the characters A-Z a-z 0-9 . _ -"
+            ),
+            Self::BadTag(value) => write!(
+                f,
+                "`hash_tag` is `{value}`; use 1 to {TAG_BYTES_MAX} of the characters A-Z a-z 0-9 . _ - :"
+            ),
+        }
     }
 }
 
@@ -274,7 +312,7 @@ mod tests {
 
     #[test]
     fn long_keys_and_braces_are_digested_and_every_name_is_bounded() {
-        let keys = KeySpace::new(&"p".repeat(32)).unwrap().tagged(&"t".repeat(32)).unwrap();
+        let keys = KeySpace::new(&"p".repeat(32)).unwrap().tagged(&"t".repeat(64)).unwrap();
         let rule = RuleIdentity::new("default", "user");
         for key in ["x".repeat(64), "x".repeat(65), "x".repeat(512), "a{b}c".to_owned()] {
             let name = keys.bucket(&rule, key.as_str()).unwrap();
@@ -288,10 +326,37 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_or_tag_with_a_meaning_is_refused_with_the_cure() {
-        for bad in ["", "a:b", "{a}", &"x".repeat(33), "ä"] {
-            assert!(KeySpace::new(bad).unwrap_err().to_string().contains("use 1 to 32"));
-            assert!(KeySpace::default().tagged(bad).is_err());
+    fn a_node_s_record_is_in_the_slot_of_its_bucket() {
+        let keys = KeySpace::default();
+        for keys in [&keys, &keys.tagged("acme").unwrap()] {
+            for key in ["a", "a:b%c", "{", &"x".repeat(99)] {
+                let bucket = keys.explicit(key).unwrap();
+                let record = bucket.lease_record("n1").unwrap();
+                assert_eq!(
+                    crate::slot_of(record.as_bytes()),
+                    crate::slot_of(bucket.as_bytes()),
+                    "{record:?}"
+                );
+                assert!(record.as_bytes().starts_with(b"tg:"));
+            }
         }
+        let name = |keys: &KeySpace| text(&keys.explicit("a").unwrap().lease_record("n1").unwrap());
+        assert_eq!(name(&keys), "tg:%{tg:*:a}n1");
+        assert_eq!(name(&keys.tagged("acme").unwrap()), "tg:{acme}%n1%*:a");
+        assert_eq!(keys.explicit("a}b").unwrap().lease_record("n1"), None);
+    }
+
+    #[test]
+    fn a_prefix_or_tag_with_a_meaning_is_refused_with_the_cure() {
+        for bad in ["", "{a}", &"x".repeat(65), "ä", "a b"] {
+            assert!(KeySpace::new(bad).unwrap_err().to_string().contains("use 1 to 32"));
+            assert!(KeySpace::default().tagged(bad).unwrap_err().to_string().contains("use 1 to 64"));
+        }
+        // The name's own colon ends a prefix; braces end a tag.
+        assert!(KeySpace::new("a:b").is_err() && KeySpace::new(&"x".repeat(33)).is_err());
+        assert_eq!(
+            text(&KeySpace::default().tagged("shop:eu-1").unwrap().explicit("a").unwrap()),
+            "tg:{shop:eu-1}*:a"
+        );
     }
 }

@@ -8,16 +8,27 @@
 //! Every question is answered within the policy's deadline, whatever becomes of the store. Where a limit was not agreed upon with the
 //! other nodes yet, because the store was never reached, that is a failure like any other.
 
+mod across_slots;
 mod answer;
+mod census;
 mod counts;
 mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod keys;
+mod late;
+mod lease_asks;
+mod leased_answers;
+mod leased_checks;
+mod leases;
 mod locals;
+mod log_lines;
 mod ready;
 mod reservations;
 mod rules;
+mod surveying;
+mod upkeep;
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,19 +41,26 @@ use tollgate::ledger::{
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
+use tollgate_core::Moment;
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
+use self::census::Census;
 use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
 use self::gate::Gate;
+use self::keys::Keys;
+use self::late::Latecomers;
+use self::leased_checks::Slices;
+use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
 use self::rules::Rules;
+use self::surveying::Surveyed;
 use crate::{
     AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, StoreUrl, TlsError, Told,
+    LinkOptions, ServerError, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -54,6 +72,8 @@ pub struct LedgerOptions {
     pub coalescer: CoalescerOptions,
     /// What the names of keys begin with.
     pub keys: KeySpace,
+    /// The store is asked about everybody, every time, also about those whom it has just denied. To measure what remembering them saves.
+    pub forgets_denials: bool,
     /// Another clock, for tests.
     pub clock: Option<Clock>,
 }
@@ -64,15 +84,22 @@ pub struct RedisLedger(Arc<Inner>);
 
 struct Inner {
     coalescer: Coalescer,
-    keys: KeySpace,
+    keys: Keys,
     clock: Clock,
     settings: ArcSwap<StoreSettings>,
     rules: Rules,
     declaring: Declaring,
     gate: Gate,
     denials: Denials,
+    forgets_denials: bool,
+    leases: Leases,
     locals: Locals,
+    latecomers: Latecomers,
+    census: Census,
+    /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
+    origin: u64,
     counters: Counters,
+    surveyed: Surveyed,
 }
 
 impl RedisLedger {
@@ -80,25 +107,48 @@ impl RedisLedger {
     /// files that TLS needs cannot be read.
     pub fn open(url: &StoreUrl, options: &LedgerOptions) -> Result<RedisLedger, TlsError> {
         let link = Link::open(url, &options.link)?;
+        let clock = options.clock.clone().unwrap_or_else(Clock::system);
         let inner = Arc::new(Inner {
             coalescer: Coalescer::new(link, &options.coalescer),
-            keys: options.keys.clone(),
-            clock: options.clock.clone().unwrap_or_else(Clock::system),
+            keys: Keys::new(&options.keys),
+            origin: clock.wall_origin(),
+            clock,
             settings: ArcSwap::default(),
             rules: Rules::default(),
             declaring: Declaring::default(),
             gate: Gate::default(),
             denials: Denials::default(),
+            forgets_denials: options.forgets_denials,
+            leases: Leases::default(),
             locals: Locals::default(),
+            latecomers: Latecomers::default(),
+            census: Census::default(),
             counters: Counters::default(),
+            surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
+        upkeep::run(&inner);
+        log_lines::run(&inner);
+        surveying::run(&inner);
         Ok(RedisLedger(inner))
     }
 
     /// What it has been through.
     pub fn counts(&self) -> LedgerCounts {
         self.0.counters.read(&self.0)
+    }
+
+    /// What was found when the store was last looked at, after the link had connected; `None` before. A store that is unfit
+    /// ([`Survey::refusal`]) is not asked.
+    pub fn survey(&self) -> Option<Arc<Survey>> {
+        self.0.surveyed.last()
+    }
+
+    /// Gives back the slices of leased buckets that this node holds, and waits until they are back, within a second: to be called when the
+    /// program stops, after its last check. Slices that are not given back end by themselves within two lives. From here on
+    /// every check is decided by the store.
+    pub async fn close(&self) {
+        self.0.close_leases().await;
     }
 
     /// The link to the store.
@@ -113,14 +163,29 @@ impl Ledger for RedisLedger {
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
-        let numbers = self.0.rules.declare(rules)?;
+        let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
+        let numbers = self.0.rules.declare(settings, rules)?;
         self.0.settings.store(Arc::new(settings.clone()));
-        self.0.declaring.wake();
+        if self.0.keys.put(keys) {
+            // Under another tag no record of a limit is there yet.
+            self.0.declaring.wake_all();
+        } else {
+            self.0.declaring.wake();
+        }
         Ok(numbers)
     }
 
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
-        Box::pin(self.0.decide(question))
+        let Question { charges, manner, watched } = question;
+        let ready = match Ready::of(&self.0.keys.now(), &self.0.rules, charges) {
+            Ok(ready) => ready,
+            Err(error) => return Box::pin(std::future::ready(answer::at_fault(error))),
+        };
+        match self.0.look_at_slices(&ready, &manner) {
+            // What most checks of leased buckets come to: nothing is awaited.
+            Slices::Decided(answer) if watched.is_none() => Box::pin(std::future::ready(answer)),
+            slices => Box::pin(self.0.decide(ready, manner, watched, slices)),
+        }
     }
 
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
@@ -145,13 +210,17 @@ impl Inner {
         self.settings.load().deadline.into()
     }
 
-    async fn decide(self: &Arc<Self>, question: Question) -> Answer {
-        let Question { charges, manner, watched } = question;
-        let ready = match Ready::of(&self.keys, &self.rules, charges) {
-            Ok(ready) => ready,
-            Err(error) => return answer::at_fault(error),
+    async fn decide(
+        self: &Arc<Self>,
+        ready: Ready,
+        manner: Manner,
+        watched: Option<Watched>,
+        slices: Slices,
+    ) -> Answer {
+        let answer = match slices {
+            Slices::NotLeased => self.decide_exactly(ready, manner).await,
+            slices => Box::pin(self.decide_by_slices(&ready, slices)).await,
         };
-        let answer = self.decide_ready(ready, manner).await;
         if let (Some(watched), Answer::Decided { verdict, .. }) = (watched, &answer)
             && verdict.is_admitted()
         {
@@ -160,38 +229,63 @@ impl Inner {
         answer
     }
 
-    async fn decide_ready(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
+    /// Decides by what the store says, or what it said, or without it.
+    async fn decide_exactly(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
+            && !self.forgets_denials
             && let Some(answer) = self.denials.judge(&ready, sent)
         {
             self.counters.denials_remembered.add(1);
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.locals.hold_any(&ready) {
+        if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
-        let Some(pass) = self.gate.allow(sent) else {
-            return self.fall_back(&ready, &manner);
+        let asked = match self.apart(&ready, &manner) {
+            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,
+            Ok(None) => self.ask_at_once(&ready, &manner, sent).await,
+            Err(error) => Some(Err(error)),
         };
-        match self.ask(&ready, manner.clone()).await {
-            Ok(checked) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+        match asked {
+            Some(Ok(checked)) => {
                 self.denials.note(&ready, &checked, sent);
                 answer::of_checked(&checked, ready.charges.len())
             }
-            // The check itself is at fault, which says nothing about the store.
-            Err(AskError::Batch(BatchError::Check(error))) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-                answer::at_fault(error)
-            }
-            Err(error) => {
+            // The check itself is at fault.
+            Some(Err(AskError::Batch(BatchError::Check(error)))) => answer::at_fault(error),
+            Some(Err(error)) => {
+                if is_of_the_key(&error) {
+                    self.surveyed.tell_of_fault(&error, sent);
+                }
                 self.counters.note_failure(&error);
-                self.gate.failed(pass, self.clock.now(), &error);
                 self.fall_back(&ready, &manner)
             }
+            None => self.fall_back(&ready, &manner),
         }
+    }
+
+    /// Asks the store by one call; `None` if it is not to be asked now.
+    async fn ask_at_once(
+        &self,
+        ready: &Ready,
+        manner: &Manner,
+        sent: Moment,
+    ) -> Option<Result<Checked, AskError>> {
+        let pass = self.gate.allow_at(self.place(ready), sent)?;
+        let asked = self.ask(ready, manner.clone()).await;
+        match &asked {
+            // A check that is at fault says nothing about the store, nor does what a key holds that is not ours.
+            Ok(_) | Err(AskError::Batch(BatchError::Check(_))) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+            }
+            Err(error) if is_of_the_key(error) => {
+                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
+            }
+            Err(error) => self.gate.failed(pass, self.clock.now(), error),
+        }
+        Some(asked)
     }
 
     /// Asks the store, within the deadline.
@@ -203,6 +297,9 @@ impl Inner {
         let mut pending = self.coalescer.submit(&keys, add)?;
         let told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
+        if told == Err(LinkError::TimedOut) {
+            ready.late.put(pending, begun);
+        }
         match told? {
             Told::Checked(checked) => Ok(checked),
             Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
@@ -215,7 +312,9 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
-                let Ok(ready) = Ready::of(&inner.keys, &inner.rules, vec![charge.clone()]) else { continue };
+                let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else {
+                    continue;
+                };
                 if ready.is_agreed
                     && let Ok(checked) = inner.ask(&ready, Manner::Check).await
                     && !checked.is_admitted()
@@ -227,19 +326,30 @@ impl Inner {
     }
 
     async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
-        let ready = Ready::of_bucket(&self.keys, &self.rules, &bucket).ok_or(LedgerDown)?;
+        let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.denials.forget(&ready.key);
+        self.leases.forget_denial(&ready.key);
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {
             Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
             Gift::Reset => batch.reset(key.clone(), &limit),
         };
+        let key = ready.key.clone();
         let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
-        match pending.within(self.deadline()).await {
+        let told = pending.within(self.deadline()).await;
+        // Once more: of what was denied meanwhile.
+        self.denials.forget(&key);
+        self.leases.forget_denial(&key);
+        match told {
             Ok(Told::Changed(changed)) => Ok(Given { given: changed.given(), balance: changed.balance() }),
             _ => Err(LedgerDown),
         }
     }
+}
+
+/// Whether a key holds what is not ours.
+fn is_of_the_key(error: &AskError) -> bool {
+    matches!(error, AskError::Link(LinkError::Server(ServerError::WrongType(_))))
 }
 
 impl fmt::Debug for RedisLedger {

@@ -37,6 +37,7 @@ mod limit_words;
 mod reply;
 mod reservation_record;
 mod rule_identity;
+mod run;
 mod script;
 mod server_error;
 mod shared_limit;

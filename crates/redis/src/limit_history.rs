@@ -9,7 +9,7 @@ use std::fmt;
 use tollgate_core::{Algorithm, Burst, Limit, Moment, Rate, Ruler, Start};
 
 use crate::terms::Terms;
-use crate::{LimitRefused, SharedLimit};
+use crate::{LimitRefused, SCRIPT_VERSION, SharedLimit};
 
 /// How many limits before the one in force are known in full.
 pub const PAST_LIMITS_MAX: usize = 4;
@@ -77,7 +77,12 @@ pub enum HistoryError {
         /// What was declared.
         declared: &'static str,
     },
-    /// What is stored of the rule's limits was not written by this program, or by another version of it.
+    /// What is stored of the rule's limits was written by another version of this program.
+    OtherVersion {
+        /// Which, as the record says.
+        version: String,
+    },
+    /// What is stored of the rule's limits was not written by this program.
     BadRecord,
 }
 
@@ -296,6 +301,11 @@ impl fmt::Display for HistoryError {
                 f,
                 "`algorithm` is {declared}, and the rule's buckets in the shared store are of {was}, or of another window, timeout or \
                  step; give the rule another name"
+            ),
+            Self::OtherVersion { version } => write!(
+                f,
+                "the shared store holds the rule's limits in version {version} of the contract, and this release speaks {SCRIPT_VERSION}; run \
+                 releases that are adjacent, or give this one's store another `prefix`"
             ),
             Self::BadRecord => write!(
                 f,

@@ -162,6 +162,14 @@ impl Link {
         matches!(self.0.route, Route::Cluster(_))
     }
 
+    /// In Cluster: the number of the node that has a slot, as far as is known. Numbers change with the nodes.
+    pub(crate) fn node_number(&self, slot: u16) -> Option<usize> {
+        match &self.0.route {
+            Route::One(_) => None,
+            Route::Cluster(cluster) => cluster.owner_number(slot),
+        }
+    }
+
     /// Whether the store can be asked now.
     pub fn status(&self) -> LinkStatus {
         match &self.0.route {

@@ -43,22 +43,46 @@ impl fmt::Display for ReplyError {
 impl std::error::Error for ReplyError {}
 
 /// The whole numbers of a reply, one after the other.
-pub(crate) struct Integers<'r> {
-    rest: std::slice::Iter<'r, Reply>,
+pub(crate) enum Integers<'r> {
+    /// Those of the list.
+    Listed(std::slice::Iter<'r, Reply>),
+    /// Those of one of its strings, eight bytes each, big endian.
+    Packed(std::slice::Iter<'r, [u8; 8]>),
 }
 
 impl<'r> Integers<'r> {
     pub(crate) fn of(reply: &'r Reply) -> Result<Integers<'r>, ReplyError> {
         match reply {
-            Reply::List(list) => Ok(Integers { rest: list.iter() }),
+            Reply::List(list) => Ok(Integers::Listed(list.iter())),
             other => Err(ReplyError::new(format!("a list was expected, {} came", kind(other)))),
         }
     }
 
     pub(crate) fn next(&mut self) -> Result<i64, ReplyError> {
-        match self.rest.next() {
-            Some(Reply::Integer(number)) => Ok(*number),
-            Some(other) => Err(ReplyError::new(format!("a number was expected, {} came", kind(other)))),
+        let too_early = || ReplyError::new("it ends too early");
+        match self {
+            Integers::Packed(words) => {
+                words.next().map(|word| i64::from_be_bytes(*word)).ok_or_else(too_early)
+            }
+            Integers::Listed(rest) => match rest.next().ok_or_else(too_early)? {
+                Reply::Integer(number) => Ok(*number),
+                other => Err(ReplyError::new(format!("a number was expected, {} came", kind(other)))),
+            },
+        }
+    }
+
+    /// The numbers that the next string holds.
+    pub(crate) fn next_many(&mut self) -> Result<Integers<'r>, ReplyError> {
+        let next = match self {
+            Integers::Listed(rest) => rest.next(),
+            Integers::Packed(_) => None,
+        };
+        match next {
+            Some(Reply::Bytes(bytes)) => match bytes.as_chunks() {
+                (words, []) => Ok(Integers::Packed(words.iter())),
+                _ => Err(ReplyError::new(format!("{} bytes are no whole numbers", bytes.len()))),
+            },
+            Some(other) => Err(ReplyError::new(format!("a string was expected, {} came", kind(other)))),
             None => Err(ReplyError::new("it ends too early")),
         }
     }
@@ -69,8 +93,12 @@ impl<'r> Integers<'r> {
         u64::try_from(number).map_err(|_| ReplyError::new(format!("{number} is negative")))
     }
 
-    pub(crate) fn end(mut self) -> Result<(), ReplyError> {
-        if self.rest.next().is_none() { Ok(()) } else { Err(ReplyError::new("it is too long")) }
+    pub(crate) fn end(self) -> Result<(), ReplyError> {
+        let left = match self {
+            Integers::Listed(rest) => rest.len(),
+            Integers::Packed(words) => words.len(),
+        };
+        if left == 0 { Ok(()) } else { Err(ReplyError::new("it is too long")) }
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Script {
 }
 
 static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new("decide", include_str!("script/decide.lua")));
+static CENSUS: LazyLock<Script> = LazyLock::new(|| Script::new("census", include_str!("script/census.lua")));
 static DECLARE: LazyLock<Script> =
     LazyLock::new(|| Script::new("declare", include_str!("script/declare.lua")));
 
@@ -37,6 +38,11 @@ impl Script {
     /// Reads and changes the limits that a rule has had.
     pub fn declare() -> &'static Script {
         &DECLARE
+    }
+
+    /// Counts the instances that share the store.
+    pub fn census() -> &'static Script {
+        &CENSUS
     }
 
     /// What it is called in messages.
@@ -66,13 +72,17 @@ mod tests {
             "da39a3ee5e6b4b0d3255bfef95601890afd80709",
             "the digest of nothing is well known"
         );
-        assert!([Script::decide(), Script::declare()].iter().all(|script| script.sha().len() == 40));
+        assert!(
+            [Script::decide(), Script::declare(), Script::census()]
+                .iter()
+                .all(|script| script.sha().len() == 40)
+        );
     }
 
     /// A decimal number of more than 14 digits is cut by `..` and `tostring`, and `%` is inexact where `fmod` is not.
     #[test]
     fn no_script_prints_or_divides_inexactly() {
-        for script in [Script::decide(), Script::declare()] {
+        for script in [Script::decide(), Script::declare(), Script::census()] {
             for line in script.text().lines() {
                 let code = line.split("--").next().unwrap_or_default();
                 assert!(!code.contains("tostring(") || code.contains("tostring(argv[1])"), "{line}");

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use tollgate_core::{Algorithm, Limit, Moment, Ruler, Span, StampedBalance, StampedLevel, Tokens};
+use tollgate_core::{Algorithm, Cost, Limit, Moment, Ruler, Span, StampedBalance, StampedLevel, Tokens};
 
 use crate::limit_history::LimitHistory;
 use crate::limit_words::{PLACE_MICROS, json, plain_words, step_of};
@@ -158,6 +158,24 @@ impl SharedLimit {
             Kind::Explicit(_) => (third, balance, stamped),
         };
         (ahead, Receipt { paid, made_micros })
+    }
+
+    /// By which receipt a charge that was a hold is given back by [`crate::Batch::let_go`], whatever else is held at the time: a bucket that
+    /// refills keeps back all that was minted since ([`tollgate_core::Hold`]). By the receipt as it was told, a bucket from which others have
+    /// given back meanwhile would get too much. Of other algorithms the charge itself is known again, and taken out. `cost` is what was
+    /// charged.
+    #[must_use]
+    pub fn on_probation(&self, cost: Cost, receipt: Receipt) -> Receipt {
+        let refills = match &self.0.kind {
+            Kind::Explicit(_) => true,
+            Kind::Rule(ruler) => {
+                matches!(ruler.algorithm(), Algorithm::TokenBucket(_) | Algorithm::FixedWindow(_))
+            }
+        };
+        // As if the bucket had been full before.
+        let signed = |micros: u64| i64::try_from(micros).unwrap_or(i64::MAX);
+        let paid = signed(self.full().as_micros()).saturating_sub(signed(cost.as_micros()));
+        if refills { Receipt { paid, ..receipt } } else { receipt }
     }
 
     /// Micro-tokens of one step that its algorithm counts in; costs, and what must be kept, are rounded up to it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tollgate_core::Tokens;
+use tollgate_core::{Answer, Tokens};
 
 use crate::{Checked, ServerError};
 
@@ -15,6 +15,8 @@ pub enum Told {
     Changed(Changed),
     /// To a settlement: what became of each bucket, in order.
     Settled(Vec<Changed>),
+    /// To a node that asked for a slice; `None` if a later ask of it was answered before.
+    Leased(Option<Answer>),
     /// To a settlement of what is not open: settled before, timed out, or never there.
     Unknown,
     /// The operation was not done because of what its keys hold.
@@ -83,7 +85,7 @@ impl fmt::Display for KeyFault {
                 "a key of Tollgate's name holds another type of value; use another `prefix`, or delete that key"
             }
             KeyFault::UnknownState => {
-                "a key of Tollgate's name holds what this version did not write; use another `prefix`, or delete that key"
+                "a key of Tollgate's name holds what this version did not write; run releases that are adjacent, use another `prefix`, or delete that key"
             }
             KeyFault::Twice => "a key stands twice in one check; add up the costs",
         })

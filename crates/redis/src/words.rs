@@ -27,16 +27,38 @@ impl Words {
     }
 
     fn key(&mut self, key: KeyRef) {
-        let number = match key {
-            KeyRef::Value(number) => number,
-            KeyRef::SortedSet(number) => self.1 + number,
-        };
-        self.number(number as u64);
+        self.number(self.number_of(key) as u64);
     }
 
     fn bucket(&mut self, key: KeyRef, limit: usize) {
         self.key(key);
         self.number(limit as u64 + 1);
+    }
+
+    /// Checks that are alike but for their keys: see [`crate::run::Run`].
+    pub(crate) fn many<'w>(&mut self, alike: &[Wanted], checks: impl Iterator<Item = &'w [Wanted]>) {
+        self.text(b"m");
+        self.number(alike.len() as u64);
+        for Wanted { limit, cost, keep, .. } in alike {
+            for number in [*limit as u64 + 1, *cost, *keep] {
+                self.number(number);
+            }
+        }
+        let keys = checks.flatten().flat_map(|wanted| self.key_number(wanted.key).to_be_bytes());
+        let keys = keys.collect();
+        self.0.push(keys);
+    }
+
+    /// A key as `m` names it. A batch has at most [`crate::KEYS_MAX`].
+    fn key_number(&self, key: KeyRef) -> u16 {
+        u16::try_from(self.number_of(key)).unwrap_or(u16::MAX)
+    }
+
+    fn number_of(&self, key: KeyRef) -> usize {
+        match key {
+            KeyRef::Value(number) => number,
+            KeyRef::SortedSet(number) => self.1 + number,
+        }
     }
 
     fn wanted(&mut self, wanted: &[Wanted]) {
@@ -104,6 +126,14 @@ impl Words {
             Item::Reset { key, limit } => {
                 self.text(b"x");
                 self.bucket(*key, *limit);
+            }
+            Item::Ask { key, limit, record, numbers } => {
+                self.text(b"a");
+                self.bucket(*key, *limit);
+                self.key(*record);
+                for number in numbers {
+                    self.number(*number);
+                }
             }
         }
     }

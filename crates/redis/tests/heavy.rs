@@ -5,6 +5,8 @@
 mod algorithms;
 #[path = "exactness/explicit.rs"]
 mod explicit;
+#[path = "exactness/leases.rs"]
+mod leases;
 #[path = "exactness/room.rs"]
 mod room;
 #[path = "exactness/rules.rs"]

@@ -44,7 +44,7 @@ fn redis_conforms() {
 fn redis_of_the_oldest_version_conforms() {
     needs_redis!("redis-6.2");
     let runtime = Runtime::new().unwrap();
-    let server = runtime.block_on(RedisServer::start_other("redis-6.2"));
+    let server = runtime.block_on(RedisServer::start_component("redis-6.2"));
     conforms("Redis 6.2", &runtime, &server.url(), &[server.port]);
 }
 
@@ -52,7 +52,7 @@ fn redis_of_the_oldest_version_conforms() {
 fn valkey_conforms() {
     needs_redis!("valkey");
     let runtime = Runtime::new().unwrap();
-    let server = runtime.block_on(RedisServer::start_other("valkey"));
+    let server = runtime.block_on(RedisServer::start_component("valkey"));
     conforms("Valkey", &runtime, &server.url(), &[server.port]);
 }
 

@@ -13,8 +13,12 @@ mod contract;
 mod declaring;
 #[path = "ledger/faults.rs"]
 mod faults;
+#[path = "ledger/holds.rs"]
+mod holds;
 #[path = "ledger/keeping.rs"]
 mod keeping;
+#[path = "ledger/leases.rs"]
+mod leases;
 #[path = "ledger/operations.rs"]
 mod operations;
 #[path = "ledger/other_algorithms.rs"]

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[macro_use]
-#[expect(dead_code, reason = "other tests use the rest")]
 mod fleet;
 
 #[path = "link/asking.rs"]

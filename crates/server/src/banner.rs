@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use crate::door::Door;
 use crate::engine::Engine;
 use crate::policy_source::{EMBEDDED_POLICY, PolicySource};
-use crate::settings::{LogForm, Settings};
+use crate::settings::{LogForm, Settings, Store};
 
 /// Says on stderr what is served; where logs are for programs, in one record for each fact.
 pub(crate) fn print(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
@@ -27,7 +27,12 @@ fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
     };
     let rules = engine.limiter.policy().rules.len();
     tracing::info!(source, rules, hash = %engine.loaded().hash, "the policy is in force");
-    tracing::info!(store = "memory", max_keys = settings.max_keys, "limits hold per instance");
+    match &settings.store {
+        Store::Memory => {
+            tracing::info!(store = "memory", max_keys = settings.max_keys, "limits hold per instance");
+        }
+        Store::Shared(url) => tracing::info!(store = %url, "limits hold over all instances"),
+    }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tollgate is ready");
 }
 
@@ -52,11 +57,14 @@ fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> Strin
             loaded.hash
         ),
     };
-    let _ = writeln!(
-        text,
-        "  store   memory, {} keys; limits hold per instance: two instances admit twice as much",
-        settings.max_keys
-    );
+    let _ = match &settings.store {
+        Store::Memory => writeln!(
+            text,
+            "  store   memory, {} keys; limits hold per instance: two instances admit twice as much",
+            settings.max_keys
+        ),
+        Store::Shared(url) => writeln!(text, "  store   {url}; limits hold over all instances"),
+    };
     let http = doors.iter().find(|(door, _)| *door == Door::Http);
     if let Some((_, address)) = http {
         let target = match address.strip_prefix("unix:") {

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tollgate::ledger::Ledger;
 use tollgate::policy::Policy;
-use tollgate::{Limiter, LimiterBuilder, PolicyLimiter};
+use tollgate::{Limiter, LimiterBuilder, PolicyError, PolicyLimiter};
+use tollgate_redis::RedisLedger;
 
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
@@ -16,6 +18,8 @@ use crate::tokens::{Change, Tokens};
 /// The limiter behind the doors.
 pub(crate) struct Engine {
     pub(crate) limiter: PolicyLimiter,
+    /// Where the buckets are, if not here.
+    pub(crate) ledger: Option<RedisLedger>,
     pub(crate) metrics: Metrics,
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
@@ -64,6 +68,19 @@ impl Engine {
         Engine::of(source, text, settings, snapshot)
     }
 
+    /// The same over the buckets of a shared ledger.
+    pub(crate) fn over(source: PolicySource, ledger: RedisLedger) -> Result<Engine, PolicyFault> {
+        let text = source.read()?;
+        // The tables of this program stay empty.
+        let settings = Limiter::builder().keys_max(1).explicit_keys_max(1);
+        let shared: Arc<dyn Ledger> = Arc::new(ledger.clone());
+        let build =
+            |settings: LimiterBuilder, policy| settings.build_with_ledger(policy, Arc::clone(&shared));
+        let mut engine = Engine::built(source, text, settings, None, build)?;
+        engine.ledger = Some(ledger);
+        Ok(engine)
+    }
+
     /// An engine with this policy in force; it is `source` that is read again.
     pub(crate) fn of(
         source: PolicySource,
@@ -71,12 +88,21 @@ impl Engine {
         settings: LimiterBuilder,
         snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
+        Engine::built(source, text, settings, snapshot, LimiterBuilder::build_with_policy)
+    }
+
+    fn built(
+        source: PolicySource,
+        text: PolicyText,
+        settings: LimiterBuilder,
+        snapshot: Option<&SnapshotFile>,
+        make: impl Fn(LimiterBuilder, Policy) -> Result<PolicyLimiter, PolicyError>,
+    ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
         let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
         change_of_keys(&tokens, &text, &text.parse()?)?.commit();
-        let build = |settings: LimiterBuilder| {
-            settings.build_with_policy(text.parse()?).map_err(PolicyFault::Unenforceable)
-        };
+        let build =
+            |settings: LimiterBuilder| make(settings, text.parse()?).map_err(PolicyFault::Unenforceable);
         let limiter = match snapshot {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
             None => build(settings)?,
@@ -85,6 +111,7 @@ impl Engine {
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {
             limiter,
+            ledger: None,
             metrics,
             tokens,
             source,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
 use crate::banner;
@@ -20,7 +21,7 @@ use crate::open_files::Shares;
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
-use crate::settings::Settings;
+use crate::settings::{Settings, Store};
 use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
 use crate::telemetry::{self, Telemetry};
 use crate::{acceptor, reload, resp, stopping, tokens};
@@ -42,6 +43,8 @@ pub(crate) struct Gatehouse {
 pub enum ServeError {
     /// There is no policy to enforce.
     Policy(PolicyFault),
+    /// The files that the store's TLS needs cannot be read.
+    Store(TlsError),
     /// A door cannot be opened.
     Bind(BindError),
     /// The service manager passed sockets that are no doors.
@@ -105,7 +108,14 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
     let snapshot =
         settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
-    let engine = Engine::new(source, settings.max_keys, snapshot.as_ref()).map_err(ServeError::Policy)?;
+    let engine = match &settings.store {
+        Store::Memory => Engine::new(source, settings.max_keys, snapshot.as_ref()),
+        Store::Shared(url) => {
+            let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
+            Engine::over(source, ledger)
+        }
+    };
+    let engine = engine.map_err(ServeError::Policy)?;
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -223,6 +233,7 @@ impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ServeError::Policy(fault) => write!(f, "{fault}"),
+            ServeError::Store(error) => write!(f, "{error}"),
             ServeError::Bind(error) => write!(f, "{error}"),
             ServeError::Passed(error) => write!(f, "{error}"),
             ServeError::Snapshot(error) => write!(f, "{error}"),

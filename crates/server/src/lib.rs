@@ -31,6 +31,7 @@ mod engine;
 mod metrics;
 mod policy_source;
 mod reload;
+mod shared_store;
 mod snapshots;
 mod tokens;
 
@@ -54,5 +55,5 @@ pub use listener::BindError;
 pub use logs::begin as begin_logs;
 pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
-pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Value, resolve};
+pub use settings::{KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Store, Value, resolve};
 pub use snapshots::SnapshotPlaceError;

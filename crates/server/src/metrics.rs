@@ -8,6 +8,7 @@ mod durations;
 mod gauges;
 mod near_limit;
 mod spans;
+mod store;
 mod tokens;
 
 use std::fmt;
@@ -174,6 +175,9 @@ pub(crate) fn page(engine: &Arc<Engine>) -> Result<String, fmt::Error> {
     // What the limiter counts itself is read when it is asked for.
     let mut read = Registry::with_prefix("tollgate");
     gauges::register(engine, &mut read);
+    if let Some(ledger) = &engine.ledger {
+        store::register(ledger, &mut read);
+    }
     let mut more = String::new();
     encode(&mut more, &read)?;
     let end = text.strip_suffix("# EOF\n").map_or(text.len(), str::len);

@@ -13,10 +13,12 @@ mod known;
 mod origin;
 mod resolve;
 mod secret;
+mod store;
 mod typed;
 
 pub use error::SettingsError;
 pub use known::{KNOWN, Known};
 pub use origin::Origin;
 pub use resolve::{Resolved, Value, resolve};
+pub use store::Store;
 pub use typed::{LogForm, Settings};

@@ -1,7 +1,7 @@
 //! The answer that a client gets (H1 to H6): status, header fields, body and gRPC status, rendered here for every door.
 //!
 //! Promises that every figure is true, that no wait is shorter than the verdict's, that a shadow rule is never seen, and that
-//! no header value holds anything but printable ASCII. Knows no clock, no socket and no HTTP library: names and values are text.
+//! no header value holds anything but printable ASCII. Knows no clock and no socket: names and values are text, but for [`DraftFields`].
 
 mod base64;
 mod body;

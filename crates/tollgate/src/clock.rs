@@ -76,7 +76,7 @@ impl Clock {
     }
 
     /// Nanoseconds from 1970 to this clock's origin, as the wall clock has it now. A manual clock's origin is 1970 itself.
-    pub(crate) fn wall_origin(&self) -> u64 {
+    pub fn wall_origin(&self) -> u64 {
         match self.0 {
             Source::Manual(_) => 0,
             _ => wall_nanos().saturating_sub(self.now().as_nanos()),

@@ -173,6 +173,14 @@ impl Rule {
         Charge { wish, breadth: self.breadth, limiter: self.shared.serial }
     }
 
+    /// Sends for the bucket of `key`, for a check that comes soon.
+    #[inline]
+    pub(crate) fn send_for(&self, key: impl Key) {
+        if let Ok(hash) = self.namespace.hash(&key) {
+            self.shared.store.table.likely(BucketId::new(hash, self.shared.store.table.windows()));
+        }
+    }
+
     /// The same buckets under another limit: for keys that have limits of their own. A client that moves from one tier to
     /// another takes its balance along, at most the new burst. Declaring a tier that exists sets its limit, as
     /// [`Rule::set_limit`] does.

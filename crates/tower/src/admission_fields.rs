@@ -1,6 +1,6 @@
 //! What an admitted client is told, kept until its response is there.
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 use tollgate::{Decision, DraftFields, PolicyLimiter};
 
 use crate::fields::Fields;
@@ -19,7 +19,8 @@ pub(crate) enum AdmissionFields {
 
 impl AdmissionFields {
     /// What the client is told; nothing if the policy has no header profile.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "where this is a call, every request copies the fields")]
     pub(crate) fn of(limiter: &PolicyLimiter, decision: &Decision) -> AdmissionFields {
         if let Some(draft) = decision.draft_fields() {
             return AdmissionFields::Draft(draft);
@@ -49,19 +50,17 @@ fn has_draft(headers: &HeaderMap) -> bool {
 #[inline]
 fn write(draft: DraftFields, headers: &mut HeaderMap) {
     let DraftFields { policy, limit } = draft;
-    let (policy, limit) = (HeaderValue::from_maybe_shared(policy), HeaderValue::from_maybe_shared(limit));
-    // Always: they are printable.
-    if let (Ok(policy), Ok(limit)) = (policy, limit) {
-        headers.reserve(2);
-        headers.insert(RATE_LIMIT_POLICY, policy);
-        headers.insert(RATE_LIMIT, limit);
-    }
+    headers.reserve(2);
+    headers.insert(RATE_LIMIT_POLICY, policy);
+    headers.insert(RATE_LIMIT, limit);
 }
 
 #[cfg(test)]
 mod tests {
     use tollgate::Limiter;
     use tollgate::policy::{Facts, Policy};
+
+    use http::HeaderValue;
 
     use super::*;
 

@@ -25,6 +25,16 @@ impl<S> TollgateService<S> {
         TollgateService { inner, turnstile }
     }
 
+    /// The service that was polled to readiness, to go along with its request; its clone is polled for the next one.
+    #[cold]
+    fn take_ready(&mut self) -> S
+    where
+        S: Clone,
+    {
+        let clone = self.inner.clone();
+        mem::replace(&mut self.inner, clone)
+    }
+
     /// The service behind the turnstile. What is asked of it directly is not limited.
     pub fn get_ref(&self) -> &S {
         &self.inner
@@ -50,12 +60,12 @@ where
         match self.turnstile.pass(RequestHead::of(&request), &request.body().size_hint()) {
             Passage::Free(admitted) => ResponseFuture::called(self.inner.call(request), admitted),
             Passage::InTurn(turn, admitted) => {
-                // The one that was polled to readiness goes along; its clone is polled for the next request.
-                let clone = self.inner.clone();
-                let ready = mem::replace(&mut self.inner, clone);
-                ResponseFuture::waiting(turn, ready, request, admitted)
+                ResponseFuture::waiting(turn, self.take_ready(), request, admitted)
             }
             Passage::Denied(response) => ResponseFuture::denied(response.map(ResponseBody::of_denial)),
+            Passage::Asked(deciding) => {
+                ResponseFuture::asking(deciding, Arc::clone(&self.turnstile), self.take_ready(), request)
+            }
         }
     }
 }

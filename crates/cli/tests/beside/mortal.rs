@@ -19,7 +19,7 @@ pub(crate) fn mortal(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    for name in ["RUST_LOG", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
+    for name in ["RUST_LOG", "REDIS_URL", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
         command.env_remove(name);
     }
     command

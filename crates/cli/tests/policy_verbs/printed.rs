@@ -1,6 +1,7 @@
-//! What is printed for other programs: presets, schema, completions, manual.
+//! What is printed for other programs: presets, schema, scripts, completions, manual.
 
 use serde_json::Value;
+use tollgate_redis::Script;
 
 use crate::tool::{Folder, POLICY, complaint, printed};
 
@@ -83,9 +84,22 @@ fn json_is_asked_for_in_the_same_two_ways_of_every_verb() {
 }
 
 #[test]
+fn the_scripts_are_printed_to_the_byte() {
+    let folder = Folder::new("printed_scripts");
+    for script in [Script::decide(), Script::declare()] {
+        assert_eq!(printed(folder.run(&format!("script {}", script.name()))), script.text());
+    }
+    let refused = folder.run("script decode");
+    let said = complaint(&refused, 2);
+    assert!(said.contains("'decode'") && said.contains("decide, declare"), "{said}");
+}
+
+#[test]
 fn no_line_of_any_help_is_wider_than_the_terminal() {
     let folder = Folder::new("printed_widths");
-    for verb in ["", "init", "check", "explain", "test", "presets", "schema", "demo", "completions", "man"] {
+    for verb in
+        ["", "init", "check", "explain", "test", "presets", "schema", "script", "demo", "completions", "man"]
+    {
         for flag in ["-h", "--help"] {
             let help = folder.run_at_80_columns(&format!("{verb} {flag}"));
             assert_eq!(help.code, 0, "{}", help.stderr);
@@ -100,7 +114,9 @@ fn no_line_of_any_help_is_wider_than_the_terminal() {
 fn the_manual_has_a_page_for_every_verb() {
     let folder = Folder::new("printed_man");
     let names = printed(folder.run("man pages"));
-    for verb in ["init", "check", "explain", "test", "presets", "schema", "demo", "completions", "man"] {
+    for verb in
+        ["init", "check", "explain", "test", "presets", "schema", "script", "demo", "completions", "man"]
+    {
         let page = format!("pages/tollgate-{verb}.1");
         assert!(names.lines().any(|line| line == page), "{names}");
         assert!(folder.read(&page).contains(".SH SYNOPSIS"), "{page}");
@@ -132,7 +148,7 @@ fn the_page_of_one_verb_is_printed_unless_a_directory_has_its_name() {
 #[test]
 fn help_of_every_verb_is_data() {
     let folder = Folder::new("printed_help");
-    for verb in ["init", "check", "explain", "test", "presets", "schema", "completions", "man"] {
+    for verb in ["init", "check", "explain", "test", "presets", "schema", "script", "completions", "man"] {
         assert!(
             printed(folder.run(&format!("{verb} --help"))).contains(&format!("Usage: tollgate {verb}")),
             "{verb}"

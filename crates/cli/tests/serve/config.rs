@@ -133,12 +133,6 @@ fn mistakes_in_the_file_have_their_line() {
 #[test]
 fn what_this_build_does_not_have_is_refused_in_so_many_words() {
     check(
-        &["serve", "--store", "redis://localhost"],
-        &[],
-        2,
-        "error: --store is 'redis://localhost': this build has no such store yet; use memory",
-    );
-    check(
         &["serve", "--grpc", "127.0.0.1:8081"],
         &[],
         2,
@@ -158,9 +152,9 @@ fn what_this_build_does_not_have_is_refused_in_so_many_words() {
     );
     check(
         &["serve"],
-        &[("TOLLGATE_STORE", "redis://h")],
+        &[("TOLLGATE_RECORDS", "sqlite:x")],
         1,
-        "error: TOLLGATE_STORE is 'redis://h': this build has no such store yet; use memory",
+        "error: TOLLGATE_RECORDS is 'sqlite:x': this build has no such records yet; use off",
     );
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Holdings {
     end: Moment,
     /// What was not spent in time. The ledger counts it as held for a while yet, and may be told otherwise.
     lapsed: u64,
+    /// All that was not spent in time since somebody last wanted to know.
+    stranded: u64,
 }
 
 /// Micro-tokens every so many nanoseconds.
@@ -51,6 +53,7 @@ impl Holdings {
         }
         if now >= self.end {
             self.lapsed = self.lapsed.saturating_add(self.held());
+            self.stranded = self.stranded.saturating_add(self.held());
             (self.ready, self.vesting) = (0, 0);
         } else if self.vesting > 0 {
             let missing = self.pace.minted_at_most(self.vested_by.since(now)).min(self.vesting);
@@ -67,6 +70,21 @@ impl Holdings {
             self.ready -= micros;
         }
         is_enough
+    }
+
+    /// Takes back what was spent and came to nothing. The ledger counts it as held.
+    pub(super) fn put_back(&mut self, micros: u64, now: Moment) {
+        self.ready = self.ready.saturating_add(micros);
+        self.pass(now);
+    }
+
+    /// Whether there is nothing to spend and nothing to give back.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held() == 0 && self.lapsed == 0
+    }
+
+    pub(super) fn take_stranded(&mut self) -> u64 {
+        core::mem::take(&mut self.stranded)
     }
 
     /// How long from `now` until `micros` are ready; `None` if so much is not held, or will have lapsed by then.

@@ -57,6 +57,12 @@ impl LedgerBucket {
         bucket.refilled(terms, now)
     }
 
+    /// A bucket of which no node holds anything, with `balance` as of `stamp`: what checks without leases have left, and a first ask finds.
+    pub fn unleased(terms: &LeaseTerms, balance: i64, stamp: u64, now: u64) -> LedgerBucket {
+        let epoch_end = stamp.max(now) + terms.life_micros();
+        LedgerBucket { balance, stamp, epoch: now, epoch_end, held_new: 0, held_old: 0 }
+    }
+
     /// What the bucket has become at `now`: refilled up to `burst − held`, piece by piece over the ends of epochs.
     #[must_use]
     pub fn at(mut self, terms: &LeaseTerms, now: u64) -> LedgerBucket {
@@ -104,6 +110,24 @@ impl LedgerBucket {
         let mut bucket = self.at(terms, now);
         let room = bucket.room(terms);
         bucket.balance += (if amount < room { amount } else { room }).cast_signed();
+        bucket
+    }
+
+    /// Takes so many micro-tokens, as overruns do, but no deeper into debt than `debt_max`.
+    #[must_use]
+    pub fn taken(self, terms: &LeaseTerms, amount: u64, debt_max: u64, now: u64) -> LedgerBucket {
+        let mut bucket = self.at(terms, now);
+        let most = (bucket.balance + debt_max.cast_signed()).max(0).cast_unsigned();
+        bucket.balance -= amount.min(most).cast_signed();
+        bucket
+    }
+
+    /// Fills it beside what is held, as a reset does: slices that are out stay with their nodes.
+    #[must_use]
+    pub fn filled(self, terms: &LeaseTerms, now: u64) -> LedgerBucket {
+        let mut bucket = self.at(terms, now);
+        let full = LedgerBucket::full(terms, now).balance;
+        bucket.balance = (full - (bucket.held_new + bucket.held_old).cast_signed()).max(0);
         bucket
     }
 
@@ -268,6 +292,26 @@ mod tests {
         let held = LedgerBucket { balance: 5, held_new: 60_000_000, ..LedgerBucket::full(&terms, NOW) };
         assert_eq!(held.given(&terms, 10, NOW).balance, 15);
         assert_eq!(held.given(&terms, u64::MAX, NOW).balance, 40_000_000);
+    }
+
+    #[test]
+    fn what_is_taken_ends_at_the_deepest_debt_and_a_reset_leaves_slices_out() {
+        let terms = terms(100, 100);
+        let held = LedgerBucket { balance: 5, held_new: 60_000_000, ..LedgerBucket::full(&terms, NOW) };
+        assert_eq!(held.taken(&terms, 7, 10, NOW).balance, -2);
+        assert_eq!(held.taken(&terms, 70, 10, NOW).balance, -10);
+        assert_eq!(LedgerBucket { balance: -11, ..held }.taken(&terms, 70, 10, NOW).balance, -11);
+        assert_eq!(held.filled(&terms, NOW).balance, 40_000_000);
+    }
+
+    /// A stamp that is ahead of the clock may be further ahead than a slice lives.
+    #[test]
+    fn a_bucket_that_begins_to_lease_with_a_stamp_ahead_of_the_clock_is_not_credited_twice() {
+        let terms = terms(100, 100);
+        let ahead = LedgerBucket::unleased(&terms, 0, NOW + 900_000, NOW);
+        let later = NOW + 4 * LIFE;
+        assert_eq!(ahead.at(&terms, later).balance, ahead.at(&terms, NOW).at(&terms, later).balance);
+        assert_eq!(ahead.at(&terms, later).balance, 70_000_000);
     }
 
     #[test]

@@ -32,6 +32,16 @@ pub struct Lease {
     balance: Option<i64>,
     /// No sooner than this is more asked for in advance.
     advance_from: Moment,
+    /// Ascends whenever the ledger may have come to count less than was held here before.
+    turn: u64,
+}
+
+/// What a check over several buckets has spent of a slice, until it is known whether the others can pay: [`Lease::take`].
+#[derive(Debug)]
+#[must_use = "what is not put back is spent"]
+pub struct Taken {
+    micros: u64,
+    turn: u64,
 }
 
 /// An ask that was sent and not answered.
@@ -96,6 +106,48 @@ impl Lease {
         Spending::Asks(self.ask(terms, want, missing, now))
     }
 
+    /// Spends `cost` if it is ready, for a check that may yet come to nothing, and asks for nothing; `None` spends nothing. If the check is
+    /// admitted, [`Lease::top_up`] follows, else [`Lease::put_back`].
+    pub fn take(&mut self, terms: &LeaseTerms, cost: Cost, now: Moment) -> Option<Taken> {
+        self.holdings.pass(now);
+        if !self.holdings.spend(cost.as_micros()) {
+            return None;
+        }
+        self.demand.count(cost.as_micros(), part_of_life(terms, 2), now);
+        Some(Taken { micros: cost.as_micros(), turn: self.turn })
+    }
+
+    /// Puts back what was taken. Where the ledger was told meanwhile what is left here, it counts as spent, and `false` says so.
+    #[expect(clippy::needless_pass_by_value, reason = "once: what was put back cannot be put back again")]
+    pub fn put_back(&mut self, taken: Taken, now: Moment) -> bool {
+        let Taken { micros, turn } = taken;
+        let is_held = turn == self.turn;
+        if is_held {
+            self.holdings.pass(now);
+            self.holdings.put_back(micros, now);
+        }
+        is_held
+    }
+
+    /// After what was taken for a check of `cost` is spent for good: more, if it is time to ask for more.
+    pub fn top_up(&mut self, terms: &LeaseTerms, cost: Cost, now: Moment) -> Option<Ask> {
+        self.holdings.pass(now);
+        self.in_advance(terms, cost.as_micros(), now)
+    }
+
+    /// What was not spent in time, since this was last called.
+    pub fn take_stranded(&mut self) -> Tokens {
+        Tokens::from_micros(self.holdings.take_stranded())
+    }
+
+    /// Whether it holds nothing, waits for nothing, and was not asked for anything for two lives: then it may be forgotten, and another one
+    /// begun under another name.
+    pub fn is_over(&mut self, terms: &LeaseTerms, now: Moment) -> bool {
+        self.holdings.pass(now);
+        let life = terms.life();
+        self.on_its_way.is_none() && self.holdings.is_empty() && now.since(self.demand.last()) >= life + life
+    }
+
     /// The ledger's answer to the ask of this number, received at `now`. Others than the one on its way are ignored, and `false` says so.
     pub fn answered(&mut self, terms: &LeaseTerms, seq: u64, answer: &Answer, now: Moment) -> bool {
         let Some(OnItsWay { ask, sent, pace }) =
@@ -109,6 +161,7 @@ impl Lease {
         let (granted, held) = (answer.granted.as_micros(), answer.held.as_micros());
         let wait = if granted > 0 { answer.wait } else { Span::ZERO };
         let (reported, renewed) = (ask.unspent.as_micros(), held.saturating_sub(granted));
+        self.turn += u64::from(renewed < reported);
         self.holdings.renew(terms, Renewal { sent, pace, reported, renewed, granted, wait }, now);
         let is_denied = granted == 0 && ask.want > Tokens::ZERO;
         self.denial = is_denied.then(|| Denial::new(answer.balance, sent));
@@ -207,6 +260,7 @@ impl Lease {
     /// What is given back is out of the holdings by now, so that it cannot be spent.
     fn send(&mut self, terms: &LeaseTerms, [back, want, least]: [u64; 3], now: Moment) -> Ask {
         self.seq += 1;
+        self.turn += 1;
         let ask = Ask {
             seq: self.seq,
             unspent: Tokens::from_micros(self.holdings.held()),
@@ -357,6 +411,45 @@ mod tests {
         };
         assert!(wait >= Span::from_millis(20) && wait < Span::from_micros(20_030), "{wait}");
         assert!(matches!(lease.spend(&terms(), Cost::tokens(20), after(1) + wait), Spending::Spent { .. }));
+    }
+
+    #[test]
+    fn what_a_check_took_in_vain_is_put_back_unless_the_ledger_counts_it_as_spent() {
+        let mut lease = with_slice(10, 999);
+        let taken = lease.take(&terms(), Cost::tokens(4), after(1)).unwrap();
+        assert_eq!(lease.ready(after(1)), tokens(6));
+        assert!(lease.put_back(taken, after(2)));
+        assert_eq!(lease.ready(after(2)), tokens(10));
+        assert!(lease.take(&terms(), Cost::tokens(11), after(2)).is_none());
+        let taken = lease.take(&terms(), Cost::tokens(9), after(3)).unwrap();
+        let ask = lease.top_up(&terms(), Cost::tokens(9), after(3)).unwrap();
+        assert_eq!(ask.unspent, tokens(1), "so the ledger will count the nine as spent");
+        assert!(!lease.put_back(taken, after(4)));
+        assert_eq!(lease.held(after(4)), tokens(1));
+    }
+
+    #[test]
+    fn what_was_taken_is_not_put_back_if_the_ledger_took_the_slice_back_meanwhile() {
+        let mut lease = with_slice(10, 999);
+        let ask = match lease.spend(&terms(), Cost::tokens(7), after(1)) {
+            Spending::Spent { ask: Some(ask), .. } => ask,
+            other => panic!("{other:?}"),
+        };
+        let taken = lease.take(&terms(), Cost::tokens(3), after(2)).unwrap();
+        let answer = Answer { granted: tokens(0), wait: Span::ZERO, held: tokens(0), balance: 0 };
+        assert!(lease.answered(&terms(), ask.seq, &answer, after(3)));
+        assert!(!lease.put_back(taken, after(3)));
+        assert_eq!(lease.held(after(3)), Tokens::ZERO);
+    }
+
+    #[test]
+    fn what_is_put_back_too_late_lapses_and_is_counted() {
+        let mut lease = with_slice(10, 999);
+        let taken = lease.take(&terms(), Cost::tokens(3), after(2)).unwrap();
+        assert!(lease.put_back(taken, after(500)));
+        assert_eq!((lease.ready(after(500)), lease.take_stranded()), (Tokens::ZERO, tokens(10)));
+        assert!(!lease.is_over(&terms(), after(900)), "there is something to give back");
+        assert_eq!(lease.give_back(&terms(), after(501)).unwrap().back, tokens(10));
     }
 
     #[test]

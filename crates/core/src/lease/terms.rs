@@ -77,6 +77,13 @@ impl LeaseTerms {
         Ok(LeaseTerms { ledger: next.ledger.since(from, 0), past, ..next })
     }
 
+    /// The same terms, in force from `from` (µs of the store's clock) on; `fraction` is what had been minted by then beyond whole
+    /// micro-tokens, in parts of the denominator.
+    #[must_use]
+    pub fn since(self, from: u64, fraction: u64) -> LeaseTerms {
+        LeaseTerms { ledger: self.ledger.since(from, fraction), ..self }
+    }
+
     /// Whether leasing serves checks of this cost well: at most one round trip in 20 checks, at least 97 % of the rate used. A rule that
     /// does not suit stays exact.
     pub fn suits(&self, cost: Cost) -> Result<(), Unsuited> {

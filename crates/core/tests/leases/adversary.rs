@@ -114,6 +114,11 @@ fn act(fleet: &mut Fleet, eagerness: u8, rng: &mut Rng) {
         98 => fleet.crash(node, rng),
         _ => {}
     }
+    match rng.u8(0..8) {
+        0 => fleet.take(node, Cost::micros(any_magnitude(rng, fleet.terms.ledger().burst()))),
+        1 | 2 => fleet.decide(node, rng.bool(), rng),
+        _ => {}
+    }
     if rng.u8(0..100) < eagerness / 3 {
         fleet.spend_at_the_ledger();
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use tollgate_core::{
     Answer, Ask, Cost, Lease, LeaseTerms, LedgerBucket, LedgerSpend, Limit, Moment, NodeRecord, Span,
-    Spending, Tokens, ask_ledger,
+    Spending, Taken, Tokens, ask_ledger,
 };
 use tollgate_sim::checker::{Judgement, Promise, judge};
 use tollgate_sim::history::Event;
@@ -44,6 +44,8 @@ pub(crate) struct Node {
     pub(crate) lease: Lease,
     pub(crate) name: u64,
     pub(crate) clock: SkewedClock,
+    /// What checks over several buckets have taken that are not decided yet, with their costs and since when.
+    open: Vec<(Taken, u64, u64)>,
 }
 
 /// What is on a wire.
@@ -122,7 +124,7 @@ impl Fleet {
 
     fn newcomer(&mut self, rng: &mut Rng) -> Node {
         self.names += 1;
-        Node { lease: Lease::default(), name: self.names, clock: SkewedClock::any(rng) }
+        Node { lease: Lease::default(), name: self.names, clock: SkewedClock::any(rng), open: Vec::new() }
     }
 
     /// The process dies with all it holds, and another takes its place.
@@ -253,6 +255,32 @@ impl Fleet {
         }
     }
 
+    /// A check over several buckets takes what it needs here, and waits for the others.
+    pub(crate) fn take(&mut self, node: usize, cost: Cost) {
+        let Node { lease, clock, open, .. } = &mut self.nodes[node];
+        if let Some(taken) = lease.take(&self.terms, cost, clock.now(self.now)) {
+            open.push((taken, cost.as_micros(), self.now));
+        }
+    }
+
+    /// The first of those is admitted, or puts back what it took.
+    pub(crate) fn decide(&mut self, node: usize, is_admitted: bool, rng: &mut Rng) {
+        let Node { lease, clock, open, .. } = &mut self.nodes[node];
+        if open.is_empty() {
+            return;
+        }
+        let ((taken, micros, since), now) = (open.remove(0), clock.now(self.now));
+        if is_admitted {
+            let ask = lease.top_up(&self.terms, Cost::micros(micros), now);
+            self.record_since(micros, since);
+            if let Some(ask) = ask {
+                self.send(node, ask, rng);
+            }
+        } else if !lease.put_back(taken, now) && self.mistake == Mistake::PutBackLate {
+            self.record(micros);
+        }
+    }
+
     /// A node gives back all that it holds.
     pub(crate) fn give_back(&mut self, node: usize, rng: &mut Rng) {
         let Node { lease, clock, .. } = &mut self.nodes[node];
@@ -294,9 +322,13 @@ impl Fleet {
     }
 
     fn record(&mut self, micros: u64) {
-        let now = Moment::from_nanos((self.now - BEGIN) * 1_000);
+        self.record_since(micros, self.now);
+    }
+
+    fn record_since(&mut self, micros: u64, since: u64) {
+        let at = |micros| Moment::from_nanos((micros - BEGIN) * 1_000);
         let cost = i64::try_from(micros).unwrap();
-        self.events.push(Event { key: 0, called: now, answered: now, cost, admitted: true });
+        self.events.push(Event { key: 0, called: at(since), answered: at(self.now), cost, admitted: true });
     }
 
     /// Was the promise kept over all nodes, in every interval? A limit that was replaced may still be made use of by whoever was given

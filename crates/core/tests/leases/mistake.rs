@@ -23,10 +23,12 @@ pub(crate) enum Mistake {
     NotDeducted,
     /// A node renews what it holds although its ask was lost.
     RenewedByLoss,
+    /// A node spends what a check puts back although the ledger was told that it is spent.
+    PutBackLate,
 }
 
 impl Mistake {
-    pub(crate) const ALL: [Mistake; 8] = [
+    pub(crate) const ALL: [Mistake; 9] = [
         Mistake::HeldDoesNotCount,
         Mistake::NoSequence,
         Mistake::TakenBackEarly,
@@ -35,6 +37,7 @@ impl Mistake {
         Mistake::FastClockTrusted,
         Mistake::NotDeducted,
         Mistake::RenewedByLoss,
+        Mistake::PutBackLate,
     ];
 
     /// The ask as the ledger takes it.

@@ -18,6 +18,10 @@ pub struct LedgerCounts {
     pub fallbacks: u64,
     /// Checks that were denied by what the store had said before.
     pub denials_remembered: u64,
+    /// Buckets that a check held and gave back, in Cluster, since another denied or nobody waited any more.
+    pub released: u64,
+    /// Those that it could not give back: they stay charged until they have refilled.
+    pub unreleased: u64,
     /// Questions that the store did not answer in time.
     pub timed_out: u64,
     /// Questions that failed otherwise.
@@ -26,6 +30,22 @@ pub struct LedgerCounts {
     pub latency: [u64; LATENCY_BOUNDS_MICROS.len() + 1],
     /// Microseconds that all answers took.
     pub latency_sum_micros: u64,
+    /// Answers that came after their deadline, and were reconciled with what this node had decided meanwhile.
+    pub late: u64,
+    /// How many instances share the store, as far as it knows; 0 before this one was counted.
+    pub instances: u32,
+    /// The most that ever did: what shares are by where `instances_max` is not said.
+    pub instances_most: u32,
+    /// Checks that were decided by slices of leased buckets alone, without asking the store.
+    pub lease_hits: u64,
+    /// Asks for such slices, and for them to be taken back.
+    pub lease_asks: u64,
+    /// Micro-tokens of slices that were given back unspent.
+    pub lease_returned_micros: u64,
+    /// Micro-tokens of slices that ended unspent on this node.
+    pub lease_stranded_micros: u64,
+    /// Buckets that this node has slices of.
+    pub leased_buckets: usize,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
     /// Whether the store is asked.
@@ -74,7 +94,14 @@ impl Latency {
 pub(super) struct Counters {
     pub(super) fallbacks: Count,
     pub(super) denials_remembered: Count,
+    pub(super) released: Count,
+    pub(super) unreleased: Count,
     pub(super) latency: Latency,
+    pub(super) late: Count,
+    pub(super) lease_hits: Count,
+    pub(super) lease_asks: Count,
+    pub(super) lease_returned_micros: Count,
+    pub(super) lease_stranded_micros: Count,
     timed_out: Count,
     failed: Count,
 }
@@ -91,10 +118,20 @@ impl Counters {
         LedgerCounts {
             fallbacks: self.fallbacks.get(),
             denials_remembered: self.denials_remembered.get(),
+            released: self.released.get(),
+            unreleased: self.unreleased.get(),
             timed_out: self.timed_out.get(),
             failed: self.failed.get(),
             latency: std::array::from_fn(|at| self.latency.within[at].get()),
             latency_sum_micros: self.latency.sum_micros.get(),
+            late: self.late.get(),
+            instances: inner.census.now(),
+            instances_most: inner.census.most(),
+            lease_hits: self.lease_hits.get(),
+            lease_asks: self.lease_asks.get(),
+            lease_returned_micros: self.lease_returned_micros.get(),
+            lease_stranded_micros: self.lease_stranded_micros.get(),
+            leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),

@@ -1,6 +1,8 @@
 //! Agrees with the other nodes on every rule's limit, by the store, in the background: when a policy comes into force, when the store is
-//! back, and until it has worked.
+//! back, and until it has worked. Whoever declares last is right, and says it once: a node that was agreed with before only looks, unless
+//! the store has forgotten.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -67,7 +69,11 @@ async fn declare_all(ledger: &Weak<Inner>) -> bool {
     let all = inner.declaring.all.swap(false, Ordering::Relaxed);
     let mut is_done = true;
     for entry in inner.rules.all().iter().filter(|entry| all || !entry.is_agreed()) {
-        if let Err(error) = declare(&inner, entry).await {
+        let done = match entry.agreed.load_full().filter(|_| entry.is_agreed()) {
+            Some(agreed) => declare_again(&inner, entry, &agreed).await,
+            None => declare(&inner, entry).await,
+        };
+        if let Err(error) = done {
             let first = !entry.is_told.swap(true, Ordering::Relaxed);
             if first {
                 let (policy, rule) = (entry.identity.policy(), entry.identity.name());
@@ -85,6 +91,50 @@ async fn declare_all(ledger: &Weak<Inner>) -> bool {
     is_done
 }
 
+/// Looks which limit is in force of a rule that was agreed upon; whether the store has answered.
+pub(super) async fn look_again(inner: &Inner, entry: &RuleEntry) -> bool {
+    let Some(agreed) = entry.agreed.load_full().filter(|_| entry.is_agreed()) else { return true };
+    let declaration = Declaration::read_only(&inner.keys.now(), &agreed.identity);
+    match talk(inner, entry, declaration, &agreed.identity).await {
+        Ok(Some(seen)) => take_over(entry, &agreed, seen),
+        // The store has forgotten it.
+        Ok(None) => inner.declaring.wake_all(),
+        Err(Failure::Link(_)) => return false,
+        Err(_) => {}
+    }
+    true
+}
+
+/// The same, where the store may have forgotten everything: then the rule is declared anew.
+async fn declare_again(inner: &Inner, entry: &RuleEntry, agreed: &Arc<Agreed>) -> Result<(), String> {
+    let declaration = Declaration::read_only(&inner.keys.now(), &agreed.identity);
+    match talk(inner, entry, declaration, &agreed.identity).await {
+        Ok(Some(seen)) => {
+            take_over(entry, agreed, seen);
+            Ok(())
+        }
+        Ok(None) => declare(inner, entry).await,
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+/// What is in force from now on, and one line if that is another limit than before. Not if the rule was declared anew meanwhile.
+fn take_over(entry: &RuleEntry, before: &Arc<Agreed>, seen: Agreed) {
+    if seen.limit == before.limit {
+        return;
+    }
+    let is_changed = seen.algorithm != before.algorithm;
+    let was = entry.agreed.compare_and_swap(before, Some(Arc::new(seen)));
+    if is_changed && was.as_ref().is_some_and(|was| Arc::ptr_eq(was, before)) {
+        let (policy, rule) = (entry.identity.policy(), entry.identity.name());
+        tracing::info!(
+            policy,
+            rule,
+            "another instance has declared another limit of the rule; it is in force"
+        );
+    }
+}
+
 async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
     let (policy, name) = (entry.identity.policy(), entry.identity.name());
     for generation in 1..=GENERATIONS_MAX {
@@ -98,9 +148,7 @@ async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
                 entry.agreed.store(Some(Arc::new(agreed)));
                 return Ok(());
             }
-            Err(Failure::Declare(error)) => return Err(error.to_string()),
-            Err(Failure::Link(error)) => return Err(error.to_string()),
-            Err(Failure::Refused(refused)) => return Err(refused.to_string()),
+            Err(failure) => return Err(failure.to_string()),
         }
     }
     Err("the rule has changed its algorithm too often; give it another name".to_owned())
@@ -112,20 +160,42 @@ enum Failure {
     Refused(crate::LimitRefused),
 }
 
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Link(error) => error.fmt(f),
+            Failure::Declare(error) => error.fmt(f),
+            Failure::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
 async fn declare_as(inner: &Inner, entry: &RuleEntry, identity: &RuleIdentity) -> Result<Agreed, Failure> {
     let declared = Declared { algorithm: entry.algorithm, slowest: None };
-    let mut declaration = Declaration::new(&inner.keys, identity, declared);
+    let declaration = Declaration::new(&inner.keys.now(), identity, declared);
+    // Only who reads and does not declare is told that there is nothing.
+    talk(inner, entry, declaration, identity).await?.ok_or(Failure::Link(crate::LinkError::Lost))
+}
+
+/// Sends what a declaration says until it is done; `None` if there is no record, and none was wanted.
+async fn talk(
+    inner: &Inner,
+    entry: &RuleEntry,
+    mut declaration: Declaration,
+    identity: &RuleIdentity,
+) -> Result<Option<Agreed>, Failure> {
     let mut call = declaration.begin();
     loop {
         let reply = inner.coalescer.link().call(call, WITHIN).await.map_err(Failure::Link)?;
         match declaration.next(&reply).map_err(Failure::Declare)? {
             DeclareStep::Send(next) => call = next,
             DeclareStep::Agreed(history) => {
-                let limit = history.limit().map_err(Failure::Refused)?;
-                return Ok(Agreed { identity: identity.clone(), algorithm: entry.algorithm, limit });
+                let limit = history.limit_at(declaration.now_micros()).map_err(Failure::Refused)?;
+                let algorithm = history.algorithm().unwrap_or(entry.algorithm);
+                let (identity, declared) = (identity.clone(), entry.algorithm);
+                return Ok(Some(Agreed { identity, declared, algorithm, limit }));
             }
-            // Only who reads and does not declare is told so.
-            DeclareStep::Absent => return Err(Failure::Link(crate::LinkError::Lost)),
+            DeclareStep::Absent => return Ok(None),
         }
     }
 }

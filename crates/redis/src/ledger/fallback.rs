@@ -16,15 +16,20 @@ use super::ready::Ready;
 const CLOSED_WAIT: Span = Span::from_secs(1);
 
 impl Inner {
-    /// The answer of this node alone.
+    /// The answer of this node alone; if the store's comes late, the two are reconciled.
     pub(super) fn fall_back(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Answer {
+        let answer = self.decide_alone(ready, manner);
+        self.follow(ready, manner, &answer);
+        answer
+    }
+
+    fn decide_alone(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Answer {
         self.counters.fallbacks.add(1);
         if ready.charges.iter().any(|charge| charge.on_failure == OnStoreFailure::Closed) {
             return Answer::Unavailable { wait: CLOSED_WAIT };
         }
-        let is_peek = matches!(manner, Manner::Peek);
         let mode = StoreMode::Fallback;
-        if let Some((verdict, buckets)) = self.decide_locally(ready, is_peek) {
+        if let Some((verdict, buckets)) = self.decide_locally(ready, manner) {
             return Answer::Decided { verdict, buckets, mode };
         }
         // Nobody has a say: what a full bucket holds is as good an answer as any.

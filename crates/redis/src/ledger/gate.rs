@@ -1,4 +1,5 @@
-//! Who may ask the store: a breaker, and one line in the log for each change.
+//! Who may ask the store: a breaker, and one line in the log for each change. In Cluster one for each node, so that the loss of one does not
+//! keep anybody from asking the others.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,40 +8,109 @@ use tollgate_core::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Mome
 use super::declaring::Declaring;
 use crate::AskError;
 
-/// The breaker of one ledger.
+/// Breakers of one ledger, at most: nodes beyond share one with another.
+const PLACES: usize = 64;
+
+/// The breakers of one ledger.
 #[derive(Debug)]
-pub(super) struct Gate(Mutex<Breaker>);
+pub(super) struct Gate([Mutex<Breaker>; PLACES]);
+
+/// Which node is asked: its number in Cluster.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(usize);
+
+/// Leave to ask a node once.
+#[derive(Debug)]
+#[must_use = "tell the gate what came of it"]
+pub(super) struct Leave {
+    place: Place,
+    pass: Pass,
+}
+
+impl Place {
+    /// The one server, or whatever node of a cluster: for whoever asks several for nobody in particular.
+    pub(super) const ANY: Place = Place(0);
+
+    /// That of the node with this number in a cluster; of one that is not known, [`Place::ANY`].
+    pub(super) fn of_node(number: Option<usize>) -> Place {
+        number.map_or(Place::ANY, |number| Place(1 + number % (PLACES - 1)))
+    }
+}
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate(Mutex::new(Breaker::new(BREAKER_FAILURES)))
+        Gate(std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES))))
     }
 }
 
 impl Gate {
-    pub(super) fn allow(&self, now: Moment) -> Option<Pass> {
-        self.lock().allow(now)
+    /// Leave to ask wherever it may be.
+    pub(super) fn allow(&self, now: Moment) -> Option<Leave> {
+        self.allow_at(Place::ANY, now)
+    }
+
+    /// Leave to ask one node.
+    pub(super) fn allow_at(&self, place: Place, now: Moment) -> Option<Leave> {
+        let pass = self.lock(place).allow(now)?;
+        Some(Leave { place, pass })
+    }
+
+    /// Whether everybody may ask a node.
+    pub(super) fn is_closed(&self, place: Place) -> bool {
+        self.lock(place).state() == BreakerState::Closed
     }
 
     /// The store answered. When it is back, it may be another one, or empty: limits are declared anew.
-    pub(super) fn succeeded(&self, pass: Pass, now: Moment, declaring: &Declaring) {
-        if let Some(BreakerChange::Closed { after }) = self.lock().succeeded(pass, now) {
-            tracing::info!(after_ms = after.as_nanos() / 1_000_000, "the shared store answers again");
+    pub(super) fn succeeded(&self, leave: Leave, now: Moment, declaring: &Declaring) {
+        if let Some(BreakerChange::Closed { after }) = self.lock(leave.place).succeeded(leave.pass, now) {
+            let after_ms = after.as_nanos() / 1_000_000;
+            tracing::info!(after_ms, node = leave.place.0, "the shared store answers again");
             declaring.wake_all();
         }
     }
 
-    pub(super) fn failed(&self, pass: Pass, now: Moment, error: &AskError) {
-        if let Some(BreakerChange::Opened) = self.lock().failed(pass, now) {
-            tracing::warn!(%error, "the shared store does not answer; rules do what `on_store_failure` says");
+    pub(super) fn failed(&self, leave: Leave, now: Moment, error: &AskError) {
+        if let Some(BreakerChange::Opened) = self.lock(leave.place).failed(leave.pass, now) {
+            let node = leave.place.0;
+            tracing::warn!(%error, node, "the shared store does not answer; rules do what `on_store_failure` says");
         }
     }
 
+    /// That of the node which is asked least.
     pub(super) fn state(&self) -> BreakerState {
-        self.lock().state()
+        let states = self.0.iter().map(|breaker| locked(breaker).state());
+        let rank = |state: &BreakerState| match state {
+            BreakerState::Closed => 0,
+            BreakerState::HalfOpen => 1,
+            BreakerState::Open => 2,
+        };
+        states.max_by_key(rank).unwrap_or(BreakerState::Closed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Breaker> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self, place: Place) -> MutexGuard<'_, Breaker> {
+        let Gate(breakers) = self;
+        locked(&breakers[place.0 % PLACES])
+    }
+}
+
+fn locked(breaker: &Mutex<Breaker>) -> MutexGuard<'_, Breaker> {
+    breaker.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::LinkError;
+
+    #[test]
+    fn the_loss_of_one_node_keeps_nobody_from_asking_another() {
+        let (gate, now) = (Gate::default(), Moment::default());
+        let [lost, other] = [0, 1].map(|number| Place::of_node(Some(number)));
+        for _ in 0..BREAKER_FAILURES {
+            gate.failed(gate.allow_at(lost, now).unwrap(), now, &LinkError::Lost.into());
+        }
+        assert!(gate.allow_at(lost, now).is_none());
+        assert!(gate.allow_at(other, now).is_some() && gate.allow(now).is_some());
+        assert_eq!(gate.state(), BreakerState::Open, "the worst is told");
     }
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tollgate::CheckError;
 use tollgate::ledger::{Bucket, BucketLimit, LedgerCharge};
 use tollgate::policy::OnStoreFailure;
-use tollgate_core::{Algorithm, Cost, Limit};
+use tollgate_core::{Algorithm, Cost, LeaseTerms, Limit};
 
+use super::late::Late;
 use super::rules::{RuleEntry, Rules};
 use crate::{Charge, KeyName, KeySpace, SharedLimit};
 
@@ -17,6 +18,8 @@ pub(super) struct Ready {
     pub(super) charges: Vec<ReadyCharge>,
     /// Whether every limit was agreed upon with the other nodes, so that the store can be asked.
     pub(super) is_agreed: bool,
+    /// The store's answer, if it is late.
+    pub(super) late: Late,
 }
 
 /// One charge of it.
@@ -25,12 +28,14 @@ pub(super) struct ReadyCharge {
     pub(super) key: KeyName,
     /// As the store knows it; of a limit that was not agreed upon yet, `None`.
     pub(super) limit: Option<SharedLimit>,
-    /// As it was declared, or came with the call.
+    /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
     /// Whose bucket it is; `None` where the limit came with the call.
     pub(super) rule: Option<Arc<RuleEntry>>,
+    /// Whether this node may hold a slice of the bucket: the rule is leased, and its limit agreed upon.
+    pub(super) is_leased: bool,
 }
 
 /// One bucket that can be asked about.
@@ -46,13 +51,19 @@ impl Ready {
         rules: &Rules,
         charges: Vec<LedgerCharge>,
     ) -> Result<Ready, CheckError> {
-        let mut ready = Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true };
+        let mut ready =
+            Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true, late: Late::default() };
         for LedgerCharge { bucket, cost } in charges {
             let charge = ready_charge(keys, rules, bucket, cost)?;
             ready.is_agreed &= charge.limit.is_some();
             ready.charges.push(charge);
         }
         Ok(ready)
+    }
+
+    /// The same question, to be asked anew.
+    pub(super) fn again(&self) -> Ready {
+        Ready { charges: self.charges.clone(), is_agreed: self.is_agreed, late: Late::default() }
     }
 
     /// A bucket, if the store can be asked about it.
@@ -72,6 +83,11 @@ impl Ready {
 }
 
 impl ReadyCharge {
+    /// On which terms its bucket is leased, if it is.
+    pub(super) fn terms(&self) -> Option<&LeaseTerms> {
+        self.rule.as_ref().filter(|_| self.is_leased)?.lease.as_ref()
+    }
+
     /// The limit, if it is that of a token bucket.
     pub(super) fn token_bucket(&self) -> Option<&Limit> {
         match &self.algorithm {
@@ -96,18 +112,26 @@ fn ready_charge(
             cost,
             on_failure: OnStoreFailure::Local,
             rule: None,
+            is_leased: false,
         }),
         BucketLimit::Rule(number) => {
             let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
-            let agreed = entry.agreed.load_full();
+            let agreed = entry.agreed.load();
             let identity = agreed.as_ref().map_or(&entry.identity, |agreed| &agreed.identity);
+            let key = keys.bucket(identity, &owned)?;
+            let limit = agreed.as_ref().map(|agreed| agreed.limit.clone());
+            let algorithm = agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm);
+            // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
+            let is_agreed = agreed.is_some() && algorithm == entry.algorithm;
+            drop(agreed);
             Ok(ReadyCharge {
-                key: keys.bucket(identity, &owned)?,
-                limit: agreed.as_ref().map(|agreed| agreed.limit.clone()),
-                algorithm: entry.algorithm,
+                key,
+                limit,
+                algorithm,
                 cost,
                 on_failure: entry.on_failure,
-                rule: Some(Arc::clone(&entry)),
+                is_leased: is_agreed && entry.lease.is_some(),
+                rule: Some(entry),
             })
         }
     }

@@ -1,11 +1,13 @@
 //! How each manner of asking is put into a batch, and how reservations are settled: any node settles what another has reserved.
 
+use std::sync::Arc;
+
 use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
 
-use super::Inner;
 use super::ready::Ready;
+use super::{Inner, across_slots};
 use crate::{
     AskError, Batch, BatchError, Call, Changed, Correction, KeyName, LinkError, Note, NotedCharge,
     NotedLimit, Reply, SCRIPT_VERSION, Script, SharedLimit, Told,
@@ -26,24 +28,32 @@ impl Inner {
             Manner::Check => (Box::new(move |batch| batch.check(&charges)), None),
             Manner::Peek => (Box::new(move |batch| batch.peek(&charges)), None),
             Manner::Once { idempotency_key, lifetime } => {
-                let record = self.keys.once(&idempotency_key, &charges).map_err(BatchError::Check)?;
+                let record = self.keys.now().once(&idempotency_key, &charges).map_err(BatchError::Check)?;
                 let key = record.clone();
                 (Box::new(move |batch| batch.check_once(record.clone(), lifetime, &charges)), Some(key))
             }
             Manner::Reserve { id, timeout } => {
-                let (record, note) = (self.keys.reservation(id), note(ready).to_bytes());
+                let (record, note) = (self.keys.now().reservation(id), note(ready).to_bytes());
                 let key = record.clone();
                 (Box::new(move |batch| batch.reserve(record.clone(), timeout, &note, &charges)), Some(key))
             }
         })
     }
 
-    pub(super) async fn settle(&self, id: ReservationId, costs: TrueCosts) -> Result<Settled, SettleFault> {
-        let key = self.keys.reservation(id);
+    pub(super) async fn settle(
+        self: &Arc<Self>,
+        id: ReservationId,
+        costs: TrueCosts,
+    ) -> Result<Settled, SettleFault> {
+        if let Some(settled) = self.settle_locally(id, &costs) {
+            return settled;
+        }
+        let key = self.keys.now().reservation(id);
         let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
         let note = Note::of_record(&record).map_err(|_| SettleFault::Down(LedgerDown))?;
-        let due = due(&note, costs).map_err(SettleFault::Refused)?;
+        let estimates: Vec<Cost> = note.charges.iter().map(|charge| charge.estimate).collect();
+        let due = due_of(&estimates, &costs).map_err(SettleFault::Refused)?;
         let corrections = note.charges.iter().zip(&due).map(|(charge, actual)| {
             let limit = self.limit_of(&charge.limit)?;
             let debt_max = limit.full();
@@ -52,32 +62,40 @@ impl Inner {
         });
         let corrections: Vec<Correction> =
             corrections.collect::<Option<_>>().ok_or(SettleFault::Down(LedgerDown))?;
+        if across_slots::is_across(&record) {
+            let changed = self.settle_across_slots(&key, &record, &corrections).await?;
+            return Ok(self.settled(&note, &due, &changed));
+        }
         let mut keys: Vec<KeyName> = note.charges.iter().map(|charge| charge.key.clone()).collect();
         keys.push(key.clone());
         let add = move |batch: &mut Batch| batch.settle(key.clone(), &record, &corrections);
         let mut pending = self.coalescer.submit(&keys, add).map_err(|_| SettleFault::Down(LedgerDown))?;
         match pending.within(self.deadline()).await {
-            Ok(Told::Settled(changed)) => {
-                for charge in &note.charges {
-                    self.denials.forget(&charge.key);
-                }
-                let over = note.charges.iter().zip(&due).map(|(charge, due)| overrun(charge, *due));
-                let forgiven = over.zip(&changed).map(|(over, changed)| {
-                    Tokens::from_micros(over.saturating_sub(changed.taken().as_micros()))
-                });
-                Ok(Settled {
-                    returned: changed.iter().map(Changed::given).min().unwrap_or(Tokens::ZERO),
-                    charged: changed.iter().map(Changed::taken).max().unwrap_or(Tokens::ZERO),
-                    forgiven: forgiven.max().unwrap_or(Tokens::ZERO),
-                })
-            }
+            Ok(Told::Settled(changed)) => Ok(self.settled(&note, &due, &changed)),
             Ok(Told::Unknown) => Err(SettleFault::Refused(SettleError::Unknown)),
             _ => Err(SettleFault::Down(LedgerDown)),
         }
     }
 
+    /// What became of a settlement. What the store said of its buckets before is not so any more.
+    fn settled(&self, note: &Note, due: &[Cost], changed: &[Changed]) -> Settled {
+        for charge in &note.charges {
+            self.denials.forget(&charge.key);
+            self.leases.forget_denial(&charge.key);
+        }
+        let over = note.charges.iter().zip(due).map(|(charge, due)| overrun(charge, *due));
+        let forgiven = over
+            .zip(changed)
+            .map(|(over, changed)| Tokens::from_micros(over.saturating_sub(changed.taken().as_micros())));
+        Settled {
+            returned: changed.iter().map(Changed::given).min().unwrap_or(Tokens::ZERO),
+            charged: changed.iter().map(Changed::taken).max().unwrap_or(Tokens::ZERO),
+            forgiven: forgiven.max().unwrap_or(Tokens::ZERO),
+        }
+    }
+
     /// What the store keeps under a name; the script that reads records reads this one, too, and keeps it no longer for that.
-    async fn record(&self, key: &KeyName) -> Result<Option<Vec<u8>>, LinkError> {
+    pub(super) async fn record(&self, key: &KeyName) -> Result<Option<Vec<u8>>, LinkError> {
         let arguments = vec![SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec(), b"0".to_vec()];
         let call = Call { script: Script::declare(), keys: vec![key.as_bytes().to_vec()], arguments };
         match self.coalescer.link().call(call, self.deadline()).await? {
@@ -103,7 +121,7 @@ impl Inner {
 }
 
 /// What is written down of a reservation.
-fn note(ready: &Ready) -> Note {
+pub(super) fn note(ready: &Ready) -> Note {
     let mut note = Note::default();
     for charge in &ready.charges {
         if let Some(same) = note.charges.iter_mut().find(|noted| noted.key == charge.key) {
@@ -121,18 +139,17 @@ fn note(ready: &Ready) -> Note {
     note
 }
 
-/// What each bucket has truly cost.
-fn due(note: &Note, costs: TrueCosts) -> Result<Vec<Cost>, SettleError> {
-    let charges = note.charges.len();
+/// What each charge has truly cost that was estimated so.
+pub(super) fn due_of(estimates: &[Cost], costs: &TrueCosts) -> Result<Vec<Cost>, SettleError> {
+    let charges = estimates.len();
     match costs {
         TrueCosts::Nothing => Ok(vec![Cost::micros(0); charges]),
-        TrueCosts::Each(costs) if costs.len() == charges => Ok(costs),
+        TrueCosts::Each(costs) if costs.len() == charges => Ok(costs.clone()),
         TrueCosts::Each(costs) => Err(SettleError::WrongCount { charges, costs: costs.len() }),
         TrueCosts::Same(cost) => {
-            let first = note.charges.first().map(|charge| charge.estimate);
-            match note.charges.iter().position(|charge| Some(charge.estimate) != first) {
+            match estimates.iter().position(|estimate| Some(estimate) != estimates.first()) {
                 Some(charge) => Err(SettleError::CostsDiffer { charge }),
-                None => Ok(vec![cost; charges]),
+                None => Ok(vec![*cost; charges]),
             }
         }
     }

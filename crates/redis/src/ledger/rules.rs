@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
-use tollgate::policy::OnStoreFailure;
-use tollgate_core::Algorithm;
+use tollgate::policy::{Consistency, OnStoreFailure, StoreSettings};
+use tollgate_core::{Algorithm, LeaseTerms};
 
 use crate::{RuleIdentity, SharedLimit};
 
@@ -27,6 +28,10 @@ pub(super) struct RuleEntry {
     pub(super) identity: RuleIdentity,
     pub(super) algorithm: Algorithm,
     pub(super) on_failure: OnStoreFailure,
+    /// How many clients share a bucket.
+    pub(super) breadth: Breadth,
+    /// If instances lease its buckets.
+    pub(super) lease: Option<LeaseTerms>,
     /// What was agreed upon with the other nodes; `None` until the store was reached.
     pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
     /// Whether it was told that it is not agreed upon.
@@ -38,13 +43,20 @@ pub(super) struct RuleEntry {
 pub(super) struct Agreed {
     /// Under which name its buckets are: another where the rule has changed its algorithm.
     pub(super) identity: RuleIdentity,
+    /// What this node wanted when it declared the rule.
+    pub(super) declared: Algorithm,
+    /// What is in force: another limit, if another node has declared the rule since.
     pub(super) algorithm: Algorithm,
     pub(super) limit: SharedLimit,
 }
 
 impl Rules {
     /// Makes rules known; those of the same name keep their number, and what was agreed upon until another limit is.
-    pub(super) fn declare(&self, rules: &[LedgerRule<'_>]) -> Result<Vec<RuleNumber>, LedgerRefusal> {
+    pub(super) fn declare(
+        &self,
+        settings: &StoreSettings,
+        rules: &[LedgerRule<'_>],
+    ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         for (at, rule) in rules.iter().enumerate() {
             SharedLimit::accept(&rule.algorithm)
                 .map_err(|refused| LedgerRefusal { rule: at, problem: refused.to_string() })?;
@@ -65,6 +77,8 @@ impl Rules {
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
                 on_failure: rule.rule.on_store_failure,
+                breadth: rule.breadth,
+                lease: lease_terms(settings, rule),
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
             });
@@ -88,9 +102,20 @@ impl Rules {
     }
 }
 
+/// On which terms instances lease a rule's buckets: if it is to be, and is large enough. A rule that only watches is not: nobody waits for it.
+fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseTerms> {
+    let instances = settings.instances_max.unwrap_or(1);
+    let Algorithm::TokenBucket(limit) = &rule.algorithm else { return None };
+    let is_leased = rule.rule.consistency == Consistency::Leased && !rule.is_shadow;
+    if !is_leased || rule.rule.can_lease(instances, settings.lease).is_err() {
+        return None;
+    }
+    LeaseTerms::new(limit, instances, settings.lease).ok()
+}
+
 impl RuleEntry {
-    /// Whether what was agreed upon is what this node wants.
+    /// Whether this node has declared what it wants. What is in force may be another limit since: whoever declares last is right.
     pub(super) fn is_agreed(&self) -> bool {
-        self.agreed.load().as_ref().is_some_and(|agreed| agreed.algorithm == self.algorithm)
+        self.agreed.load().as_ref().is_some_and(|agreed| agreed.declared == self.algorithm)
     }
 }

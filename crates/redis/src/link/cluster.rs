@@ -137,6 +137,14 @@ impl Cluster {
         self.shared.map.subscribe()
     }
 
+    /// The number of the node that has a slot, as far as is known.
+    pub(crate) fn owner_number(&self, slot: u16) -> Option<usize> {
+        match &*self.shared.map.borrow() {
+            MapState::Known(map) => map.owner_number(slot),
+            MapState::Asking | MapState::Unknown(_) => None,
+        }
+    }
+
     /// The connections to nodes that there are now.
     pub(crate) fn lines(&self) -> Vec<Line> {
         self.shared.lock().values().filter_map(|node| node.wire.live()).collect()

@@ -49,6 +49,12 @@ impl SlotMap {
         self.masters.get(usize::from(*owner))
     }
 
+    /// The number of who has a slot, among the masters.
+    pub(crate) fn owner_number(&self, slot: u16) -> Option<usize> {
+        let owner = usize::from(*self.owners.get(usize::from(slot))?);
+        (owner < self.masters.len()).then_some(owner)
+    }
+
     /// All who have one.
     pub(crate) fn masters(&self) -> &[Address] {
         &self.masters

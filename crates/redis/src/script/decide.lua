@@ -9,7 +9,7 @@
 -- also write the keys, so it opens no door.
 
 local argv, keys = ARGV, KEYS
-local fmod, call, floor = math.fmod, redis.call, math.floor
+local fmod, call, floor, byte = math.fmod, redis.call, math.floor, string.byte
 local format, unpack_words, pack_words = string.format, struct.unpack, struct.pack
 
 if argv[1] ~= '1' then
@@ -18,6 +18,8 @@ end
 local EXACT = 9007199254740992 -- 2^53
 local BURST_MAX = 9000000000000000 -- micro-tokens
 local SET_BACK = 1000000 -- a stamp further ahead than this: the clock was set back for good
+local PLAINLY_ADMITTED = 5 -- only balances follow: no wait, and no stamp ahead
+local KEY_NUMBERS_MAX = 1024 -- of one item: what it is told must fit on Lua's stack
 local REMEMBERED = 604800000000 -- a reset is remembered for a week: the longest that a reservation may be open
 
 local now = argv[2] + 0
@@ -26,186 +28,194 @@ if now == 0 then
   now = time[1] * 1000000 + time[2]
 end
 
--- What the keys hold, read once ---------------------------------------------------------------------------------------------
-local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
-local strings = argv[3] + 0
-local raw, faults -- by the number of the key
--- A key of another type is the item's affair; any other error is the call's.
-local function fault_of(reply)
-  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
-  return WRONG_TYPE
-end
-local function fetch()
-  if strings == 1 then
-    local value = redis.pcall('GET', keys[1])
-    if type(value) == 'table' then
-      raw, faults = {}, { fault_of(value) }
-    else
-      raw = { value }
-    end
-    return
-  elseif strings == 0 then
-    raw = {}
-    return
-  end
-  raw = call('MGET', unpack(keys, 1, strings))
-  local absent, count = nil, 0
-  for k = 1, strings do
-    if not raw[k] then
-      absent = absent or {}
-      count = count + 1
-      absent[count] = keys[k]
-    end
-  end
-  -- MGET says nothing of a key of another type, which must not be overwritten.
-  if absent and call('EXISTS', unpack(absent)) > 0 then
-    faults = {}
-    for k = 1, strings do
-      if not raw[k] and call('EXISTS', keys[k]) > 0 then faults[k] = WRONG_TYPE end
-    end
-  end
-end
-fetch()
+local values = argv[3] + 0 -- keys that hold one; sorted sets come after them
 
 -- A limit that can be kept exactly: no product is above 2^53.
 local function is_sound(num, den, burst)
   return num >= 1 and den >= 1 and (num + 1) * den < EXACT and burst >= 1 and burst <= BURST_MAX
 end
 
--- The short way, for what nearly every call is: checks of token buckets whose limits did not change lately. The same arithmetic as
--- below, in one place and without a function for every step; whatever is out of the ordinary is left to the long way, from the start.
+-- The short way, for what nearly every call is: many checks of token buckets whose limits did not change lately. The same arithmetic
+-- as below, in one place and without a function for every step; whatever is out of the ordinary is left to the long way, from the start.
 local function decide_plainly()
-  -- Where in the arguments the words of each limit begin; of most calls there is one.
-  local count, at, words_at, only = argv[4] + 0, 4, nil, 4
-  if count > 1 then words_at = {} end
-  for i = 1, count do
+  -- Where in the arguments the words of each limit begin.
+  local at, words_at = 4, {}
+  for i = 1, argv[4] + 0 do
     local kind = argv[at + 1]
     if kind ~= 'b' and kind ~= 'e' then return nil end
-    if words_at then words_at[i] = at end
+    words_at[i] = at
     at = at + (kind == 'b' and 8 or 4)
   end
-  -- A bucket that was looked at is a number in `held`; its value before, text. `changed` is a list of keys.
-  local held, stamps, limit_of, changed, changes = raw, {}, {}, {}, 0
-  local out, told, last = { now }, 1, #argv
-  local of_key, of_level, of_upto, of_cost, of_words
-  local parsed, num, den, burst, from, frac -- the limit that was read last
+  if values < 1 then return nil end
+  -- By the number of the key: what it holds, as text until it is charged; then what it was charged by, and its stamp if that is ahead.
+  local raw, terms_of, stamps = call('MGET', unpack(keys, 1, values)), {}, {}
+  local of_key, of_level, of_upto, of_wait = {}, {}, {}, {} -- the buckets of one check
+  local reply, parts, last, is_absence_sure = { now }, 1, #argv, false
   while at < last do
     local op, count = argv[at + 1], argv[at + 2] + 0
-    if op ~= 'c' and op ~= 'p' then return nil end
-    if count > 1 and not of_key then of_key, of_level, of_upto, of_cost, of_words = {}, {}, {}, {}, {} end
+    if op ~= 'm' and op ~= 'c' or count < 1 then return nil end
     at = at + 2
-    local status, status_at = 1, told + 1
-    told = status_at
+    -- Of each bucket of such a check: what it mints, since when, what is asked of it, how long its key is kept by a missing token.
+    local terms, numbers = {}, {}
     for i = 1, count do
-      local k, words, cost, keep = argv[at + 1] + 0, only, argv[at + 3] + 0, argv[at + 4] + 0
-      if words_at then words = words_at[argv[at + 2] + 0] end
-      at = at + 4
-      if not (cost >= 0 and keep >= 0 and cost + keep < EXACT) or cost % 1 ~= 0 or keep % 1 ~= 0 then return nil end
-      if words ~= parsed then
-        num, den, burst, from, frac = argv[words + 2] + 0, argv[words + 3] + 0, argv[words + 4] + 0, 0, 0
-        if argv[words + 1] == 'b' then from, frac = argv[words + 5] + 0, argv[words + 6] + 0 end
-        if not is_sound(num, den, burst) then return nil end
-        parsed = words
+      if op == 'c' then
+        at = at + 1
+        numbers[2 * i - 1], numbers[2 * i] = 0, argv[at] + 0
       end
-      local b, t, upto = held[k], stamps[k], now
-      if not t then
-        -- Not looked at yet, or absent.
-        if b then
+      local words, cost, keep = words_at[argv[at + 1] + 0], argv[at + 2] + 0, argv[at + 3] + 0
+      at = at + 3
+      if not (words and cost >= 0 and keep >= 0 and cost + keep < EXACT) or cost % 1 ~= 0 or keep % 1 ~= 0 then return nil end
+      local num, den, burst, from, frac = argv[words + 2] + 0, argv[words + 3] + 0, argv[words + 4] + 0, 0, 0
+      local slow = den / num
+      if argv[words + 1] == 'b' then
+        from, frac, slow = argv[words + 5] + 0, argv[words + 6] + 0, argv[words + 8] / argv[words + 7]
+      end
+      if not is_sound(num, den, burst) then return nil end
+      -- What is minted until now, as in `minted`: whole periods of `den`, and what comes on top.
+      local y = now > from and now - from or 0
+      local ry = fmod(y, den)
+      local py = ry * num + frac
+      terms[i] = { num, den, burst, from, frac, cost, cost + keep, slow * 1.001, y - ry, (py - fmod(py, den)) / den }
+    end
+    if op == 'm' then
+      at = at + 1
+      numbers = { byte(argv[at], 1, -1) }
+    end
+    local next, out, told = 1, {}, 0
+    if fmod(#numbers, 2 * count) ~= 0 then return nil end
+    for _ = 1, #numbers / 2 / count do
+      local status, is_ahead = 1, false
+      for i = 1, count do
+        local k, s = numbers[next] * 256 + numbers[next + 1], terms[i]
+        next = next + 2
+        local b, t, burst, upto, wait = raw[k], nil, s[3], now, 0
+        if terms_of[k] then
+          t = stamps[k] or now
+        elseif b then
           local size = #b
           local layout = size == 11 and '>I7i4' or size == 12 and '>I7i5' or size == 13 and '>I7i6' or size == 14 and '>I7i7'
           if not layout then return nil end
           t, b = unpack_words(layout, b)
           if t >= EXACT then return nil end
-          held[k], stamps[k] = b, t
-        elseif faults and faults[k] then
+        elseif b == nil then
           return nil
-        end
-      end
-      if not b then
-        b = burst
-      else
-        if t > now then
-          if t - now > SET_BACK then return nil end
-          upto = t
-        else
-          local x, y = t - from, now - from
-          if x < 0 then x = 0 end
-          if y < 0 then y = 0 end
-          if den == 1 then
-            b = b + (y - x) * num
-          else
-            local rx, ry = fmod(x, den), fmod(y, den)
-            local px, py = rx * num + frac, ry * num + frac
-            b = b + (((y - ry) - (x - rx)) / den * num + ((py - fmod(py, den)) / den - (px - fmod(px, den)) / den))
+        elseif not is_absence_sure then
+          -- MGET says nothing of a key of another type, which must not be overwritten.
+          local absent, found = {}, 0
+          for j = 1, values do
+            if not raw[j] then
+              found = found + 1
+              absent[found] = keys[j]
+            end
           end
+          if call('EXISTS', unpack(absent)) > 0 then return nil end
+          is_absence_sure = true
         end
-        if b > burst then b = burst end
-      end
-      local need, wait = cost + keep, 0
-      if need > burst then
-        status, wait = 2, -1
-      elseif b < need then
-        if status == 1 then status = 0 end
-        -- As in `time_to_mint`.
-        local begin = upto > from and upto or from
-        local r = fmod(begin - from, den)
-        local p = r * num + frac
-        local n = (p - fmod(p, den)) / den + need - b
-        local rest = fmod(n, num)
-        local y = rest * den - frac
-        local yr = fmod(y, num)
-        wait = begin - r + (n - rest) / num * den + (y - yr) / num - now
-        if yr > 0 then wait = wait + 1 end
-      end
-      out[told + 1], out[told + 2], out[told + 3] = b, wait, upto - now
-      told = told + 3
-      if count > 1 then
+        if not b then
+          b = burst
+        else
+          if t > now then
+            if t - now > SET_BACK then return nil end
+            upto, is_ahead = t, true
+          else
+            local num, den, x = s[1], s[2], t - s[4]
+            if x < 0 then x = 0 end
+            if den == 1 then
+              b = b + (s[9] - x) * num
+            else
+              local rx = fmod(x, den)
+              local px = rx * num + s[5]
+              b = b + ((s[9] - (x - rx)) / den * num + (s[10] - (px - fmod(px, den)) / den))
+            end
+          end
+          if b > burst then b = burst end
+        end
+        local need = s[7]
+        if need > burst then
+          status, wait = 2, -1
+        elseif b < need then
+          if status == 1 then status = 0 end
+          -- As in `time_to_mint`.
+          local num, den, from, frac = s[1], s[2], s[4], s[5]
+          local begin = upto > from and upto or from
+          local r = fmod(begin - from, den)
+          local p = r * num + frac
+          local n = (p - fmod(p, den)) / den + need - b
+          local rest = fmod(n, num)
+          local y = rest * den - frac
+          local yr = fmod(y, num)
+          wait = begin - r + (n - rest) / num * den + (y - yr) / num - now
+          if yr > 0 then wait = wait + 1 end
+        end
         for j = 1, i - 1 do
           if of_key[j] == k then return nil end
         end
-        of_key[i], of_level[i], of_upto[i], of_cost[i], of_words[i] = k, b, upto, cost, words
-      elseif status == 1 then
-        b = b - cost
-        out[told - 2] = b
-        if op == 'c' then
-          held[k], stamps[k] = b, upto
-          if not limit_of[k] then
-            changes = changes + 1
-            changed[changes] = k
-          end
-          limit_of[k] = words
-        end
+        of_key[i], of_level[i], of_upto[i], of_wait[i] = k, b, upto, wait
       end
-    end
-    out[status_at] = status
-    if status == 1 and count > 1 then
+      -- Told in order, for Lua keeps a list that is filled otherwise as a hash.
+      local is_short = op == 'm' and status == 1 and not is_ahead
+      told = told + 1
+      out[told] = is_short and PLAINLY_ADMITTED or status
       for i = 1, count do
-        local k, left = of_key[i], of_level[i] - of_cost[i]
-        out[status_at + 3 * i - 2] = left
-        if op == 'c' then
-          held[k], stamps[k] = left, of_upto[i]
-          if not limit_of[k] then
-            changes = changes + 1
-            changed[changes] = k
-          end
-          limit_of[k] = of_words[i]
+        local b = of_level[i]
+        if status == 1 then
+          local k, s, upto = of_key[i], terms[i], of_upto[i]
+          b = b - s[6]
+          raw[k], terms_of[k] = b, s
+          if is_ahead then stamps[k] = upto end
+        end
+        told = told + 1
+        out[told] = b
+        if not is_short then
+          out[told + 1], out[told + 2] = of_wait[i], of_upto[i] - now
+          told = told + 2
         end
       end
     end
+    if op == 'm' then
+      parts = parts + 1
+      reply[parts] = pack_words('>' .. string.rep('i8', told), unpack(out, 1, told))
+    else
+      for i = 1, told do reply[parts + i] = out[i] end
+      parts = parts + told
+    end
   end
-  for i = 1, changes do
-    local k = changed[i]
-    -- Charged by a check, so not in debt.
-    local b, t, words = held[k], stamps[k], limit_of[k]
-    local slow = argv[words + 1] == 'b' and words + 6 or words + 1
-    local micros = (argv[words + 4] - b) / argv[slow + 1] * argv[slow + 2] + (t - now)
-    local layout = b < 2147483648 and '>I7i4' or b < 549755813888 and '>I7i5' or b < 140737488355328 and '>I7i6' or '>I7i7'
-    call('SET', keys[k], pack_words(layout, t, b), 'PX', format('%.0f', floor(micros * 1.001 / 1000) + 1001))
+  local milliseconds = {} -- by whole seconds: of most calls few
+  for k = 1, values do
+    local s = terms_of[k]
+    if s then
+      -- Charged by a check, so not in debt.
+      local b, t = raw[k], stamps[k] or now
+      local seconds = floor(((s[3] - b) * s[8] + (t - now)) / 1000000)
+      local kept = milliseconds[seconds]
+      if not kept then
+        kept = format('%d', seconds * 1000 + 1900)
+        milliseconds[seconds] = kept
+      end
+      local layout = b < 2147483648 and '>I7i4' or b < 549755813888 and '>I7i5' or b < 140737488355328 and '>I7i6' or '>I7i7'
+      call('SET', keys[k], pack_words(layout, t, b), 'PX', kept)
+    end
   end
-  return out
+  return reply
 end
 local plainly = decide_plainly()
 if plainly then return plainly end
+
+-- The long way: what the keys hold, read once ---------------------------------------------------------------------------------
+local WRONG_TYPE, UNKNOWN_STATE, TWICE = 1, 2, 3
+local raw, faults = {}, {} -- by the number of the key
+-- A key of another type is the item's affair; any other error is the call's.
+local function fault_of(reply)
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then error(reply.err) end
+  return WRONG_TYPE
+end
+if values > 0 then
+  raw = call('MGET', unpack(keys, 1, values))
+  for k = 1, values do
+    -- MGET says nothing of a key of another type, which must not be overwritten.
+    if not raw[k] and call('EXISTS', keys[k]) > 0 then faults[k] = WRONG_TYPE end
+  end
+end
 
 -- The words of the call, one after the other ------------------------------------------------------------------------------
 local at = 4
@@ -251,10 +261,10 @@ for i = 1, tonumber(argv[4]) do
   end
 end
 
--- The long way: state ------------------------------------------------------------------------------------------------------
-fetch() -- anew: the short way has taken the values apart
-faults = faults or {}
+-- State ---------------------------------------------------------------------------------------------------------------------
 local held, stamps, tags, resets = {}, {}, {}, {} -- a bucket taken apart: held[k] is false if it is absent
+local leases = {} -- of a bucket of which nodes hold slices: {epoch, when it ends, held in it, held from the one before, life}
+local passed, asked = {}, {} -- what `leases` has become by now, by the last look; whether a node has asked for a slice
 local changed = {} -- the limit by which a bucket's TTL is computed, if it must be written
 local written = {} -- other values to be written: {value, milliseconds}, or false to delete
 
@@ -273,6 +283,20 @@ local function read_more(k, value, first)
   if has_tag then tags[k], next = unpack_words('>I2', value, next) end
   if has_reset then resets[k] = unpack_words('>I7', value, next) end
 end
+-- With slices out: the mark, what more there is, and all of it at full length.
+local LEASED, LEASED_FORMAT, LEASED_BYTES = 108, '>BBI7i7I7I7I7I7I4', 48
+local function read_leased(k, value)
+  local more = string.byte(value, 2) or 0
+  local has_tag, has_reset = more >= 64, fmod(more, 64) >= 32
+  if #value ~= LEASED_BYTES + (has_tag and 2 or 0) + (has_reset and 7 or 0) then
+    faults[k] = UNKNOWN_STATE
+    return
+  end
+  local _, _, t, b, epoch, ends, new, old, life, next = unpack_words(LEASED_FORMAT, value)
+  held[k], stamps[k], leases[k] = b, t, { epoch, ends, new, old, life }
+  if has_tag then tags[k], next = unpack_words('>I2', value, next) end
+  if has_reset then resets[k] = unpack_words('>I7', value, next) end
+end
 local function read(k)
   local value = raw[k]
   if not value then
@@ -280,6 +304,7 @@ local function read(k)
     return
   end
   local first, layout = string.byte(value, 1), FORMATS[#value]
+  if first == LEASED then return read_leased(k, value) end
   if first and first >= 128 then
     read_more(k, value, first)
   elseif first and first < 32 and layout then
@@ -386,10 +411,95 @@ local function absent(L)
   return b
 end
 
+-- Slices ------------------------------------------------------------------------------------------------------------------
+-- A node may hold a slice of a bucket and spend it by itself. What is out counts against the burst: balance + held <= burst, for
+-- every operation. As `LedgerBucket` of tollgate-core, line by line.
+local function room_beside(s, out)
+  return s.burst > out and s.burst - out or 0
+end
+
+-- What `b` at `t` has become at `upto`, while `out` is held, through the limits that the rule had since.
+local function refilled(L, b, t, out, upto)
+  local past = L.past
+  for i = past and #past or 0, 0, -1 do
+    local s, till = L, nil
+    if i > 0 then
+      s, till = past[i], i == 1 and L.from or past[i - 1].from
+    end
+    if not till or till > t then
+      if not till or till > upto then till = upto end
+      local most, deepest = room_beside(s, out), BURST_MAX - s.burst
+      if deepest > s.burst then deepest = s.burst end
+      if b > most then b = most end
+      if b < -deepest then b = -deepest end
+      b = b + minted(s, t, till)
+      if b > most then b = most end
+      t = till
+    end
+  end
+  return b, t
+end
+
+-- What a bucket with slices out has become: balance, stamp, slices, whether the stamp must follow the clock. When an epoch ends, slices
+-- of the one before it that were not renewed count as spent.
+local function pass(L, b, t, lease)
+  local epoch, ends, new, old, life = unpack(lease)
+  local moved = false
+  if t > now then
+    if t - now <= SET_BACK then
+      b, t = refilled(L, b, t, new + old, t)
+      return b, t, { epoch, ends, new, old, life }, false
+    end
+    -- Nothing is credited, and no slice is taken back early.
+    t, ends, moved = now, now + life, true
+  end
+  if now >= ends then
+    b, t = refilled(L, b, t, new + old, ends)
+    epoch, ends, new, old = epoch + 1, ends + life, 0, new
+    if now >= ends then
+      b, t = refilled(L, b, t, old, ends)
+      epoch, ends, old = epoch + 1, now + life, 0
+    end
+  end
+  b, t = refilled(L, b, t, new + old, now)
+  return b, t, { epoch, ends, new, old, life }, moved
+end
+
+-- When the balance would be `amount` if the epoch went on for ever; nil if slices take the room for it.
+local function reaches(L, b, t, out, amount)
+  if b >= amount then return t end
+  if amount - b > room_beside(L, out) - b then return nil end
+  return t + time_to_mint(L, amount - b, t)
+end
+
+-- How long after `from` the balance is `amount`, if nobody asks and no slice is renewed.
+local function wait_beside(L, b, t, lease, amount, from)
+  local ends, new, old, life = lease[2], lease[3], lease[4], lease[5]
+  for _ = 1, 2 do
+    local reached = reaches(L, b, t, new + old, amount)
+    if reached and reached <= ends then return reached - from end
+    b, t = refilled(L, b, t, new + old, ends)
+    new, old, ends = 0, new, ends + life
+  end
+  local reached = reaches(L, b, t, new + old, amount)
+  return reached and reached - from or life
+end
+
+-- What nodes hold of a bucket, by the last look at it.
+local function out_of(k)
+  local lease = leases[k] and passed[k]
+  return lease and lease[3] + lease[4] or 0
+end
+
 -- What a bucket holds, as it would be stored; the moment that counts as now for it; whether its stamp must follow the clock.
 local function level_by(L, k)
   local b, t = held[k], stamps[k]
   if not b then return absent(L), now, false end
+  if leases[k] then
+    local moved
+    b, t, passed[k], moved = pass(L, b, t, leases[k])
+    return b, t, moved
+  end
   local moved, upto = false, now
   if t > now then
     if t - now > SET_BACK then
@@ -411,7 +521,8 @@ local RELABELLED = 2
 local function level(L, k)
   if not L.fam or not held[k] or (tags[k] or 0) == L.tag then return level_by(L, k) end
   local b, upto = level_by(families[L.fam][tags[k] or 0] or L, k)
-  local most = capacity(L)
+  local most = capacity(L) - out_of(k)
+  if most < 0 then most = 0 end
   if b > most then b = most end
   return b, upto, RELABELLED
 end
@@ -808,6 +919,7 @@ end
 
 local function read_bucket(L, k)
   if L.other then L.other.read(L, k) else read(k) end
+  if leases[k] and L.k ~= 't' then faults[k] = UNKNOWN_STATE end
 end
 
 -- Checks ------------------------------------------------------------------------------------------------------------------
@@ -820,11 +932,12 @@ end
 local of_key, of_limit, of_cost, of_level, of_upto, of_moved = {}, {}, {}, {}, {}, {}
 local balances, waits, thirds = {}, {}, {}
 
--- Decides over `count` buckets; 0 denied, 1 admitted, 2 never; or a negative fault.
-local function decide(count)
+-- Decides over `count` buckets; 0 denied, 1 admitted, 2 never; or a negative fault. Their keys are `numbers`, or stand before each.
+local function decide(count, numbers)
   local status, fault = 1, nil
   for i = 1, count do
-    local k, L, cost, keep = number(), limits[number()], amount(), amount()
+    local k = numbers and numbers[i] or number()
+    local L, cost, keep = limits[number()], amount(), amount()
     of_key[i], of_limit[i], of_cost[i] = k, L, cost
     local other = L.other
     if held[k] == nil and not faults[k] then read_bucket(L, k) end
@@ -851,7 +964,11 @@ local function decide(count)
         if L.least and L.least > need then need = L.least end
         if balance < need then
           if status == 1 then status = 0 end
-          wait = other and other.wait(L, k, need) or wait_for(L, need - balance, upto)
+          if leases[k] then
+            wait = wait_beside(L, b, upto, passed[k], need, now)
+          else
+            wait = other and other.wait(L, k, need) or wait_for(L, need - balance, upto)
+          end
         end
       end
       of_level[i], of_upto[i], of_moved[i] = b, upto, moved
@@ -872,9 +989,11 @@ local function settle_check(count, status)
     elseif status == 1 then
       held[k], stamps[k], changed[k] = of_level[i] - of_cost[i], of_upto[i], of_limit[i]
       balances[i] = balances[i] - of_cost[i]
+      if leases[k] then leases[k] = passed[k] end
       label(of_limit[i], k)
-    elseif status == 0 and of_moved[i] == RELABELLED then
+    elseif status == 0 and (of_moved[i] == RELABELLED or of_moved[i] and leases[k]) then
       held[k], stamps[k], changed[k] = of_level[i], of_upto[i], of_limit[i]
+      if leases[k] then leases[k] = passed[k] end
       label(of_limit[i], k)
     elseif status == 0 and of_moved[i] then
       stamps[k], changed[k] = now, of_limit[i]
@@ -946,6 +1065,7 @@ local function offset(L) return L.k == 'q' and L.burst or 0 end
 
 local function store(L, k, b, t)
   held[k], stamps[k], changed[k] = b, t, L
+  if leases[k] then leases[k] = passed[k] end
   label(L, k)
 end
 
@@ -967,7 +1087,7 @@ local function give(L, k, micros)
   if L.other then return change_other(L, k, 'give', micros) end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local after, most = b + micros, capacity(L)
+  local after, most = b + micros, leases[k] and room_beside(L, out_of(k)) or capacity(L)
   if after > most then after = most end
   if held[k] and L.k ~= 'q' and after > b then store(L, k, after, upto) else after = b end
   return b + offset(L), after + offset(L)
@@ -1044,6 +1164,8 @@ local function give_back(L, k, micros, cost, paid, made)
     return before, after
   end
   local after = b + worth
+  full = full - out_of(k)
+  if full < b then full = b end
   if after > full then after = full end
   store(L, k, after, upto)
   return before, after
@@ -1058,11 +1180,89 @@ local function reset(L, k)
   end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local full = capacity(L)
+  local full = capacity(L) - out_of(k)
+  if full < 0 then full = 0 end
   resets[k] = now
   -- Where the limit comes with the call, full by any limit.
   store(L, k, L.k == 'e' and BURST_MAX or full, upto)
   return b + offset(L), full + offset(L)
+end
+
+-- A node asks for a slice, reports what it holds and gives back ---------------------------------------------------------------
+-- As `ask_ledger` of tollgate-core, line by line. The record: the ask's number, the bucket's epoch, and what was said.
+local LIFE_MAX = 60000000 -- the longest life of a slice: a minute
+local RECORD, RECORD_FORMAT, RECORD_BYTES = 97, '>BI7I7I7I7I7i7', 43
+local function tell_answer(granted, wait, out, b)
+  tell(1)
+  tell(granted)
+  tell(wait)
+  tell(out)
+  tell(b)
+end
+local function ask(L, k, record, seq, unspent, back, want, least, ahead, life)
+  local value, known = record_of(record), 0
+  local epoch_then, held_then
+  if value then
+    if #value ~= RECORD_BYTES or string.byte(value, 1) ~= RECORD then
+      tell(9)
+      tell(UNKNOWN_STATE)
+      return
+    end
+    local _, seq_then, granted, wait, balance
+    _, seq_then, epoch_then, granted, wait, held_then, balance = unpack_words(RECORD_FORMAT, value)
+    if seq < seq_then then
+      tell(4)
+      return
+    elseif seq == seq_then then
+      tell_answer(granted, wait, held_then, balance)
+      return
+    end
+  end
+  local b, t, moved = level(L, k)
+  local lease = leases[k] and passed[k] or { now, t + life, 0, 0, life }
+  -- A slice lives as long as whoever lives longest says.
+  if lease[5] < life then lease[5] = life end
+
+  -- What the node reports replaces what it was known to hold. It cannot hold more than it was given.
+  local sum = epoch_then and (epoch_then == lease[1] and 3 or epoch_then + 1 == lease[1] and 4)
+  if sum then
+    known = held_then < lease[sum] and held_then or lease[sum]
+    lease[sum] = lease[sum] - known
+  end
+  if unspent > known then unspent = known end
+  if back > known - unspent then back = known - unspent end
+  -- No more than there is room for, where the burst was lowered meanwhile.
+  local room = L.burst - (lease[3] + lease[4] + unspent)
+  local most = room > 0 and room or 0
+  b = b + back
+  if b > most then b = most end
+
+  if want > L.burst then want = L.burst end
+  if least < 1 then least = 1 end
+  if least > want then least = want end
+  local granted, wait = 0, 0
+  if want > 0 then
+    if b >= want then
+      granted = want
+    elseif want - b <= ahead and want <= room then
+      -- Ahead of time: it is minted soon, and the bucket has room to mint it.
+      granted, wait = want, time_to_mint(L, want - b, t)
+    elseif b >= least then
+      granted = b
+    end
+  end
+  b = b - granted
+  lease[3] = lease[3] + unspent + granted
+  if granted == 0 and want > 0 then wait = wait_beside(L, b, t, lease, least, t) end
+  -- A clock behind the stamp mints nothing until it has caught up.
+  if wait > 0 and t > now then wait = wait + (t - now) end
+  if granted > 0 or known > 0 or moved then
+    passed[k], leases[k], asked[k] = lease, lease, true
+    store(L, k, b, t)
+    local said = pack_words(RECORD_FORMAT, RECORD, seq, lease[1], granted, wait, unspent + granted, b)
+    written[record] = { said, floor(2 * lease[5] / 1000) + 1001 }
+  end
+  tell_answer(granted, wait, unspent + granted, b)
 end
 
 -- The items of the batch --------------------------------------------------------------------------------------------------
@@ -1077,6 +1277,31 @@ local function tell_change(before, after)
   tell(after)
 end
 
+-- Many checks that are alike but for their keys. What they are told is one string.
+local function decide_many()
+  local count, began = number(), at
+  at = began + 3 * count
+  local list, numbers = word(), {}
+  if count < 1 or fmod(#list, 2 * count) ~= 0 or #list > 2 * KEY_NUMBERS_MAX then
+    error('TOLLGATEARGUMENT word ' .. at .. ' is no list of keys')
+  end
+  local after, out_before, told_before = at, out, told
+  out, told = {}, 0
+  for next = 1, #list, 2 * count do
+    for i = 1, count do
+      local high, low = byte(list, next + 2 * i - 2, next + 2 * i - 1)
+      numbers[i] = high * 256 + low
+    end
+    at = began
+    local status = decide(count, numbers)
+    settle_check(count, status)
+    tell_check(count, status)
+  end
+  local told_many = pack_words('>' .. string.rep('i8', told), unpack(out, 1, told))
+  at, out, told = after, out_before, told_before
+  tell(told_many)
+end
+
 local last = #argv
 while at < last do
   local op = word()
@@ -1089,6 +1314,8 @@ while at < last do
       for i = 1, count do balances[i] = balances[i] - of_cost[i] end
     end
     tell_check(count, status)
+  elseif op == 'm' then
+    decide_many()
   elseif op == 'o' then
     -- Once: the record's key, its lifetime in milliseconds.
     local record, milliseconds, count = number(), amount(), number()
@@ -1184,6 +1411,19 @@ while at < last do
     else
       tell_change(give_back(L, k, cost, cost, paid, made))
     end
+  elseif op == 'a' then
+    -- Ask: the record's key; the ask; what may be given ahead of time, and how long a slice lives.
+    local k, L = bucket()
+    local record, seq, unspent, back = number(), amount(), amount(), amount()
+    local want, least, ahead, life = amount(), amount(), amount(), amount()
+    local fault = faults[k] or faults[record] or (L.k ~= 't' and UNKNOWN_STATE)
+    if life < 1 or life > LIFE_MAX then error('TOLLGATEARGUMENT word ' .. at .. ' is no life of a slice') end
+    if fault then
+      tell(9)
+      tell(fault)
+    else
+      ask(L, k, record, seq, unspent, back, want, least, ahead, life)
+    end
   elseif op == 'g' or op == 't' or op == 'x' then
     local k, L = bucket()
     local micros = op ~= 'x' and amount() or 0
@@ -1211,7 +1451,21 @@ local function write_bucket(L, k)
   local milliseconds = lifetime(L, b, t)
   if forgiven and now - forgiven > REMEMBERED then forgiven = nil end
   local value
-  if tag or forgiven then
+  local lease = leases[k]
+  -- Nobody holds anything any more: a bucket like any other.
+  if lease and lease[3] + lease[4] == 0 and not asked[k] then lease = nil end
+  if lease then
+    local first = (tag and 64 or 0) + (forgiven and 32 or 0)
+    value = pack_words(LEASED_FORMAT, LEASED, first, t, b, unpack(lease))
+    if tag then value = value .. pack_words('>I2', tag) end
+    local kept = floor(2 * lease[5] / 1000) + 1001
+    if forgiven then
+      value = value .. pack_words('>I7', forgiven)
+      local remembered = floor((forgiven + REMEMBERED - now) / 1000) + 1
+      if remembered > kept then kept = remembered end
+    end
+    if kept > milliseconds then milliseconds = kept end
+  elseif tag or forgiven then
     local low = fmod(t, 281474976710656)
     local first = 128 + (tag and 64 or 0) + (forgiven and 32 or 0) + (t - low) / 281474976710656
     value = pack_words('>BI6i' .. size, first, low, b)

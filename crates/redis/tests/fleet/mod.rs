@@ -4,9 +4,9 @@
 /// Ends a test that needs real servers where `TOLLGATE_SKIP` names them.
 macro_rules! needs_redis {
     () => {
-        needs_redis!("redis");
+        needs_redis!("redis")
     };
-    ($component:expr) => {
+    ($component:literal) => {
         if $crate::fleet::is_skipped($component) {
             return;
         }
@@ -17,7 +17,7 @@ mod certificates;
 mod cluster;
 mod fault_proxy;
 #[path = "../support/mortal.rs"]
-mod mortal;
+pub(crate) mod mortal;
 mod sentinel_fleet;
 mod server;
 
@@ -49,7 +49,7 @@ pub(crate) fn until<F: Future<Output = bool>>(
     }
 }
 
-/// Whether tests with a server of this make are left out; then each says so, and does nothing.
+/// Whether tests with a component are left out; then each says so, and does nothing.
 pub(crate) fn is_skipped(component: &str) -> bool {
     let skipped = std::env::var("TOLLGATE_SKIP").unwrap_or_default();
     let is_skipped = skipped.split(',').any(|name| name.trim() == component);

@@ -21,7 +21,7 @@ pub(crate) struct RedisServer {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
     settings: Vec<String>,
-    /// What it is called in `target/tools/bin`.
+    /// Which server, as it is called in `target/tools/bin`.
     component: &'static str,
     /// How we get in to look after it: `user:password@`, or nothing.
     login: &'static str,
@@ -40,19 +40,19 @@ impl RedisServer {
         server
     }
 
-    /// The same, of another make.
-    pub(crate) async fn start_other(component: &'static str) -> RedisServer {
-        let mut server = RedisServer::prepare(free_port(), "");
-        server.component = component;
-        server.launch();
-        server.wait().await;
-        server
-    }
-
     /// The same that lets in only whoever knows the password.
     pub(crate) async fn start_locked(settings: &str, login: &'static str) -> RedisServer {
         let mut server = RedisServer::spawn(free_port(), settings);
         server.login = login;
+        server.wait().await;
+        server
+    }
+
+    /// The same of another release.
+    pub(crate) async fn start_component(component: &'static str) -> RedisServer {
+        let mut server = RedisServer::prepare(free_port(), "");
+        server.component = component;
+        server.launch();
         server.wait().await;
         server
     }
@@ -150,7 +150,7 @@ impl RedisServer {
 /// The server of `cargo xtask test setup`, or the machine's.
 fn program(component: &str) -> PathBuf {
     let tools = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("tools/bin").join(component);
-    if tools.exists() { tools } else { PathBuf::from("redis-server") }
+    if tools.exists() || component != "redis" { tools } else { PathBuf::from("redis-server") }
 }
 
 impl Drop for RedisServer {

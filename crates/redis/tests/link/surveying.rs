@@ -60,3 +60,12 @@ async fn every_master_of_a_cluster_is_looked_at_and_one_of_them_is_no_store_by_i
     let refusal = alone.refusal().unwrap().to_string();
     assert!(refusal.contains("write redis+cluster://127.0.0.1:"), "{refusal}");
 }
+
+#[tokio::test]
+async fn a_release_before_the_oldest_that_is_supported_is_unfit() {
+    needs_redis!("redis-5");
+    let server = RedisServer::start_component("redis-5").await;
+    let found = survey(&server.url()).await;
+    let refusal = found.refusal().unwrap().to_string();
+    assert!(refusal.ends_with("is Redis 5.0.6; use Redis 6.2 or later, or Valkey"), "{refusal}");
+}

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Reply, answer};
 use crate::engine::Engine;
+use crate::shared_store;
 use crate::tokens::Standing;
 
 #[derive(Serialize)]
@@ -41,7 +42,7 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
     let readiness = Readiness {
         ready: !is_stopping,
         why: is_stopping.then_some("stopping"),
-        store: "memory",
+        store: shared_store::standing(engine.ledger.as_ref()),
         tokens: engine.tokens.standing().map(|standing| match standing {
             Standing::Ready => "ready",
             Standing::Stale => "stale keys",

@@ -1,12 +1,16 @@
 //! Which value of each setting counts, and who said it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::known::LATER;
-use super::{KNOWN, Known, Origin, SettingsError, file, secret};
+use super::{KNOWN, Known, Origin, SettingsError, file, secret, store};
 
 /// Variables that Kubernetes sets for a service of the name `tollgate`; nobody's settings.
 const OF_KUBERNETES: [&str; 4] = ["_SERVICE_HOST", "_SERVICE_PORT", "TOLLGATE_PORT", "_TCP"];
+
+/// Where a store is, for whoever wants to know: the setting `store` unless somebody says otherwise.
+const REDIS_URL: &str = "REDIS_URL";
 
 /// Every setting with its value and origin.
 #[derive(Debug, Clone)]
@@ -30,11 +34,12 @@ pub struct Value {
 
 impl Value {
     /// What may be printed of it.
-    pub fn shown(&self) -> &str {
+    pub fn shown(&self) -> Cow<'_, str> {
         match &self.text {
-            None => "",
-            Some(_) if self.known.is_secret => "********",
-            Some(text) => text,
+            None => Cow::Borrowed(""),
+            Some(_) if self.known.is_secret => Cow::Borrowed("********"),
+            Some(text) if self.known.name == "store" => store::masked(text),
+            Some(text) => Cow::Borrowed(text),
         }
     }
 }
@@ -47,6 +52,11 @@ pub fn resolve(
 ) -> Result<Resolved, SettingsError> {
     let mut resolved =
         Resolved { values: KNOWN.iter().map(Known::usual_value).collect(), warnings: Vec::new() };
+    // What other programs are told, too, is the weakest word.
+    if let Some(url) = environment.get(REDIS_URL).filter(|url| !url.is_empty()) {
+        let said = ("store".to_owned(), url.clone(), Origin::Environment { variable: REDIS_URL.to_owned() });
+        resolved.take(std::iter::once(said))?;
+    }
     let flagged = flags.iter().find(|(name, _)| *name == "config").map(|(_, path)| path);
     if let Some(path) = flagged.or_else(|| environment.get("TOLLGATE_CONFIG")) {
         let entries = file::read(path)?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate::KEYS_MAX;
 
-use super::{Known, Resolved, SettingsError, Value};
+use super::{Known, Resolved, SettingsError, Store, Value};
 use crate::address::Address;
 use crate::resp::Password;
 
@@ -20,6 +20,8 @@ const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
 /// The settings of a gatehouse.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Where the buckets are.
+    pub store: Store,
     /// The policy's file; without one, the embedded default policy.
     pub policy: Option<PathBuf>,
     /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
@@ -60,17 +62,21 @@ pub enum LogForm {
 impl Resolved {
     /// What is true, or the first value that cannot be.
     pub fn settings(&self) -> Result<Settings, SettingsError> {
-        self.read("store", |text| match text {
-            "memory" => Ok(()),
-            _ => Err("this build has no such store yet; use memory".to_owned()),
-        })?;
         for (name, what) in [("grpc", "door"), ("records", "records")] {
             self.read(name, |text| match text {
                 "off" => Ok(()),
                 _ => Err(format!("this build has no such {what} yet; use off")),
             })?;
         }
+        let store = self.read("store", Store::parse)?;
+        if let (Store::Shared(_), Some(value)) =
+            (&store, self.value("snapshot").filter(|_| self.text("snapshot").is_some()))
+        {
+            let why = "the buckets are in the shared store, and not here to be saved; leave it out";
+            return Err(SettingsError::value(&value.origin, "snapshot", &value.shown(), why));
+        }
         Ok(Settings {
+            store,
             policy: self.text("policy").map(PathBuf::from),
             max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
             snapshot: self.text("snapshot").map(PathBuf::from),
@@ -107,7 +113,7 @@ impl Resolved {
         let value = self.value(name);
         let text = value.and_then(|value| value.text.as_deref()).unwrap_or(usual);
         parse(text).map_err(|why| match value {
-            Some(value) => SettingsError::value(&value.origin, name, value.shown(), &why),
+            Some(value) => SettingsError::value(&value.origin, name, &value.shown(), &why),
             None => SettingsError::value(&super::Origin::Default, name, text, &why),
         })
     }

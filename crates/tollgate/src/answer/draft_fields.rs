@@ -2,7 +2,7 @@
 //!
 //! Promises what [`super::Answering::each_header`] says of the same admission.
 
-use bytes::Bytes;
+use http::HeaderValue;
 use tollgate_core::{Span, Tokens};
 
 use super::headers::service_limit;
@@ -14,25 +14,25 @@ use super::standing::seconds_up;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftFields {
     /// `RateLimit-Policy`: `"user";q=50;w=5`. All admissions by one rule share it.
-    pub policy: Bytes,
+    pub policy: HeaderValue,
     /// `RateLimit`: `"user";r=42;t=1`.
-    pub limit: Bytes,
+    pub limit: HeaderValue,
 }
 
 impl DraftFields {
-    /// Those of a rule whose bucket holds `remaining` and is full in `full_in`.
+    /// Those of a rule whose bucket holds `remaining` and is full in `full_in`. Always some: names of rules are printable.
     #[inline]
-    pub(crate) fn new(text: &RuleText, remaining: Tokens, full_in: Span) -> DraftFields {
+    pub(crate) fn new(text: &RuleText, remaining: Tokens, full_in: Span) -> Option<DraftFields> {
         let mut line = Line::new();
         line.literal(&text.name);
         service_limit(&mut line, remaining.whole(), Some(seconds_up(full_in)));
-        DraftFields { policy: text.policy.clone(), limit: Bytes::copy_from_slice(line.as_str().as_bytes()) }
+        Some(DraftFields { policy: text.policy.clone()?, limit: HeaderValue::from_str(line.as_str()).ok()? })
     }
 
     /// Shows each field to `visit`.
     pub(crate) fn each(&self, mut visit: impl FnMut(&str, &str)) {
         for (name, value) in [("RateLimit-Policy", &self.policy), ("RateLimit", &self.limit)] {
-            visit(name, str::from_utf8(value).unwrap_or_default());
+            visit(name, str::from_utf8(value.as_bytes()).unwrap_or_default());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use http::HeaderValue;
 use tollgate_core::{Algorithm, Tokens};
 
 use super::headers;
@@ -14,8 +14,8 @@ use super::standing::Standing;
 pub(crate) struct RuleText {
     /// Its name as a string of RFC 9651: `"user"`.
     pub(super) name: Box<str>,
-    /// Its item of `RateLimit-Policy`: `"user";q=50;w=5`.
-    pub(super) policy: Bytes,
+    /// Its item of `RateLimit-Policy`: `"user";q=50;w=5`. Never `None`: the names of rules are printable.
+    pub(super) policy: Option<HeaderValue>,
 }
 
 impl RuleText {
@@ -25,7 +25,7 @@ impl RuleText {
         headers::policy(&mut line, &Standing::new(rule, "", algorithm, Tokens::ZERO, Duration::ZERO));
         RuleText {
             name: Line::new().quoted(rule).as_str().into(),
-            policy: Bytes::copy_from_slice(line.as_str().as_bytes()),
+            policy: HeaderValue::from_str(line.as_str()).ok(),
         }
     }
 }
@@ -40,6 +40,7 @@ mod tests {
     fn it_says_what_would_be_written_each_time() {
         let limit = Algorithm::from(Limit::new(Rate::per_second(10), Burst::tokens(50)).unwrap());
         let text = RuleText::of(r#"per "user""#, &limit);
-        assert_eq!((&*text.name, &*text.policy), (r#""per \"user\"""#, &br#""per \"user\"";q=50;w=5"#[..]));
+        assert_eq!(&*text.name, r#""per \"user\"""#);
+        assert_eq!(text.policy.unwrap(), r#""per \"user\"";q=50;w=5"#);
     }
 }

@@ -1,5 +1,6 @@
 //! A policy and the buckets of its rules: what one check works with. Swapped whole.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Algorithm, Limit};
@@ -148,6 +149,14 @@ impl Ruleset {
             buckets.counts.unusable_costs.fetch_add(1, Ordering::Relaxed);
         }
         Some(rule.as_ref()?.charge_n(hit.key, hit.cost))
+    }
+
+    /// Sends for the bucket that a client most likely has under the first rule.
+    #[inline]
+    pub(super) fn send_for(&self, address: Option<IpAddr>) {
+        if let Some(rule) = self.rules.first().and_then(|buckets| buckets.enforced.as_ref()) {
+            self.book.foresee(address, |key| rule.send_for(key));
+        }
     }
 
     /// Whether the response matters to the charges of a rule: it takes places, settles or refunds.

@@ -43,6 +43,26 @@ fn get(target: &str) -> Facts<'_> {
     Facts::new("GET", target)
 }
 
+#[test]
+fn what_is_foreseen_of_an_address_is_the_key_that_the_request_has() {
+    let (v4, v6) = (IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)), IpAddr::V6(Ipv6Addr::LOCALHOST));
+    let network = |v4| KeySource::Prefix { v4, v6: 64 };
+    for (keys, address, is_foreseen) in [
+        (vec![KeySource::Address], v4, true),
+        (vec![network(32)], v4, true),
+        (vec![network(24)], v4, false),
+        (vec![KeySource::Address], v6, false),
+        (vec![KeySource::Address, header("x-api-key")], v4, false),
+    ] {
+        let book = RuleBook::new(policy(vec![Rule { keys, ..rule("first") }]));
+        let mut foreseen = None;
+        book.foresee(Some(address), |key| foreseen = Some(key.to_vec()));
+        assert_eq!(foreseen.is_some(), is_foreseen);
+        let (_, hits) = rule_on(&book, &Facts { address: Some(address), ..get("/") });
+        assert!(foreseen.is_none_or(|key| key == hits[0].key));
+    }
+}
+
 /// P2: enterprise before free, per API key.
 #[test]
 fn an_enterprise_key_meets_the_enterprise_tier_and_a_free_key_the_free_one() {

@@ -65,7 +65,6 @@ pub enum StoreUrlError {
 
 impl fmt::Display for StoreUrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("`store`: ")?;
         match self {
             Self::TooLong { bytes } => {
                 write!(f, "the URL has {bytes} bytes; at most {URL_BYTES_MAX} are read")

@@ -1,5 +1,7 @@
 //! What `INFO` says of one server.
 
+use std::fmt;
+
 use crate::link::Address;
 
 /// Which program it is.
@@ -41,6 +43,16 @@ pub struct ServerSeen {
     pub maxmemory_bytes: u64,
     /// What it does when that is reached; empty if it does not say.
     pub maxmemory_policy: String,
+}
+
+impl fmt::Display for ServerSeen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            ServerKind::Redis => "Redis",
+            ServerKind::Valkey => "Valkey",
+        };
+        write!(f, "{kind} {} at {}", self.version, self.address)
+    }
 }
 
 impl ServerSeen {

@@ -1,0 +1,213 @@
+//! `tollgate serve --store`: instances over one real Redis keep one limit, at every door, and go on without it.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
+
+#[path = "deployment/component.rs"]
+mod component;
+#[path = "serve/http_client.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod http_client;
+#[path = "beside/mortal.rs"]
+mod mortal;
+#[path = "serve/resp_client.rs"]
+mod resp_client;
+#[path = "serve/scratch.rs"]
+mod scratch;
+#[path = "serve/server.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod server;
+
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use component::{is_skipped, tool};
+use mortal::mortal;
+use resp_client::RespClient;
+use scratch::Scratch;
+use server::{PATIENCE, Server, tollgate};
+
+/// A real Redis on a port that was free.
+struct Redis {
+    child: Child,
+    port: u16,
+}
+
+impl Redis {
+    fn start() -> Redis {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Redis::at(port)
+    }
+
+    fn at(port: u16) -> Redis {
+        let mut command = mortal(tool("bin/redis"));
+        command.args([
+            "--port",
+            &port.to_string(),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]);
+        command.current_dir(std::env::temp_dir()).stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.spawn().unwrap();
+        eventually("Redis listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Redis { child, port }
+    }
+
+    fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[track_caller]
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let looks = PATIENCE.as_millis() / 10;
+    let came = (0..looks).any(|_| {
+        let is_so = is_so();
+        if !is_so {
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        is_so
+    });
+    assert!(came, "never: {what}");
+}
+
+/// A policy whose store may take its time, so that nothing falls back because the machine is slow.
+const POLICY: &str =
+    "{store: {deadline: 1s, instances_max: 2}, rules: [{name: client, scope: ip, rate: 1/h, burst: 8}]}";
+
+/// Instances that the store decides for.
+fn instances<const N: usize>(redis: &Redis) -> ([Server; N], Scratch) {
+    let scratch = Scratch::new();
+    let policy = scratch.write("policy.yaml", POLICY);
+    let instances = std::array::from_fn(|_| Server::new(&["--policy", &policy, "--store", &redis.url()]));
+    for instance in &instances {
+        eventually("the store decides", || mode(instance, "192.0.2.200") == "exact");
+    }
+    (instances, scratch)
+}
+
+/// Upon what the verdict about a client rests, without charging it.
+fn mode(server: &Server, client: &str) -> String {
+    let answer = server.post("/v1/peek", &format!("{{\"ip\": \"{client}\"}}"));
+    answer.json()["mode"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn instances_keep_one_limit_at_every_door() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let ([one, other], _scratch) = instances(&redis);
+    let check = r#"{"ip": "192.0.2.1"}"#;
+    let mut admitted = 0;
+    for _ in 0..5 {
+        admitted += u32::from(one.post("/v1/check", check).status == 200);
+        let fields =
+            [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/"), ("x-forwarded-for", "192.0.2.1")];
+        admitted += u32::from(other.http().request("GET", "/v1/forward-auth/traefik", &fields).status == 200);
+        let told = RespClient::to(one.address("resp")).ask(&["TOLLGATE.CHECK", "ip", "192.0.2.1"]).unwrap();
+        admitted += u32::from(told[1] == 1 || told["admitted"] == 1);
+    }
+    assert_eq!(admitted, 8);
+    let denied = other.post("/v1/check", check);
+    assert_eq!((denied.status, denied.json()["mode"].as_str()), (429, Some("exact")));
+    assert!(denied.header("retry-after").is_some());
+
+    let explicit = r#"{"key": "tenant", "rate": 0.001, "burst": 3}"#;
+    let statuses: Vec<u16> =
+        [&one, &other, &one, &other].map(|server| server.post("/v1/check", explicit).status).to_vec();
+    assert_eq!(statuses, [200, 200, 200, 429]);
+    let throttle = ["CL.THROTTLE", "k", "2", "1", "3600"];
+    let limited: Vec<i64> = [&one, &other, &one, &other]
+        .map(|server| RespClient::to(server.address("resp")).ask(&throttle).unwrap()[0].as_i64().unwrap())
+        .to_vec();
+    assert_eq!(limited, [0, 0, 0, 1]);
+
+    let reserved = one
+        .post("/v1/reserve", r#"{"key": "job", "rate": 0.001, "burst": 3, "cost": 3, "timeout_ms": 60000}"#);
+    let id = reserved.json()["reservation"].as_str().unwrap().to_owned();
+    let settled = other.post("/v1/commit", &format!("{{\"reservation\": \"{id}\", \"cost\": 1}}"));
+    assert_eq!((settled.status, settled.json()["returned"].as_f64()), (200, Some(2.0)), "{}", settled.body);
+}
+
+#[test]
+fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again() {
+    if is_skipped("redis") {
+        return;
+    }
+    let mut redis = Redis::start();
+    let ([server], _scratch) = instances(&redis);
+    assert_eq!(server.admin("/readyz").json()["store"], "connected");
+    redis.kill();
+    let statuses: Vec<u16> =
+        (0..12).map(|_| server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#).status).collect();
+    let admitted = statuses.iter().filter(|status| **status == 200).count();
+    assert_eq!(admitted, 4, "half of eight by its share: {statuses:?}");
+    assert_eq!(mode(&server, "192.0.2.3"), "fallback");
+    eventually("it says so", || server.admin("/readyz").json()["store"] == "unreachable");
+    let page = server.admin("/metrics").body;
+    assert!(
+        page.contains("tollgate_store_fallbacks_total ") && page.contains("tollgate_store_local_buckets 1"),
+        "{page}"
+    );
+    let _again = Redis::at(redis.port);
+    eventually("the store decides", || mode(&server, "192.0.2.3") == "exact");
+    assert_eq!(server.admin("/readyz").json()["store"], "connected");
+}
+
+#[test]
+fn it_starts_without_the_store_and_says_so_once() {
+    let mut server = Server::new(&["--store", "redis://127.0.0.1:1"]);
+    assert_eq!(server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#).json()["mode"], "fallback");
+    assert_eq!(server.admin("/readyz").json()["store"], "unreachable");
+    server.wait_for_silence(Duration::from_millis(1_500));
+    assert_eq!(server.times_said("the shared store is not connected"), 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_is_one_line_and_no_password_is_ever_shown() {
+    for (store, said) in [
+        ("redis://", "host"),
+        ("http://localhost", "redis, rediss (TLS)"),
+        ("redis://ann:sesame@localhost:99999", "port"),
+    ] {
+        let output = tollgate(&["serve", "--store", store]).output().unwrap();
+        let said_all = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said_all}");
+        assert!(said_all.lines().count() == 1 && said_all.contains(said), "{store}: {said_all}");
+        assert!(!said_all.contains("sesame"), "{said_all}");
+    }
+    let output = tollgate(&["config", "--store", "redis://ann:sesame@localhost"]).output().unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    assert!(shown.contains("redis://********@localhost") && !shown.contains("sesame"), "{shown}");
+    let snapshot = tollgate(&["serve", "--store", "redis://localhost", "--snapshot", "x"]).output().unwrap();
+    let said = String::from_utf8(snapshot.stderr).unwrap();
+    assert!(snapshot.status.code() == Some(2) && said.contains("leave it out"), "{said}");
+}
+
+#[test]
+fn redis_url_names_the_store_unless_somebody_says_otherwise() {
+    let shown = |flags: &[&str]| {
+        let mut command = tollgate(flags);
+        command.env("REDIS_URL", "redis://elsewhere");
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert!(shown(&["config"]).contains("redis://elsewhere"));
+    assert!(!shown(&["config", "--store", "memory"]).contains("redis://elsewhere"));
+}

@@ -1,0 +1,62 @@
+//! The log: a line for each change, never one for a check.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::fleet::{RedisServer, until};
+use crate::instance::{Instance, SOON};
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn with(&self, words: &str) -> usize {
+        let bytes = self.0.lock().unwrap();
+        String::from_utf8_lossy(&bytes).lines().filter(|line| line.contains(words)).count()
+    }
+}
+
+const OPEN: &str = "{store: {deadline: 50ms, instances_max: 1}, rules: [\
+                    {name: client, scope: ip, path: /client, rate: 1/d, burst: 10, on_store_failure: open}]}";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_of_a_thousand_checks_is_a_handful_of_lines() {
+    needs_redis!();
+    let lines = Lines::default();
+    let writer = lines.clone();
+    // For the whole process: every test runs in its own.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .try_init();
+    let mut server = RedisServer::start("").await;
+    let instance = Instance::start(&server.url(), OPEN, &["/client"]).await;
+    assert_eq!(instance.admitted("/client", 3).await, 3);
+    server.kill();
+    assert_eq!(instance.admitted("/client", 1_000).await, 1_000);
+    let (down, open) = ("the shared store cannot be reached", "the shared store does not answer");
+    let said = || async { lines.with(down) == 1 && lines.with(open) == 1 };
+    until("the outage is told of", SOON, said).await;
+    server.restart().await;
+    instance.is_exact("/client").await;
+    assert_eq!(instance.admitted("/client", 1).await, 1);
+    let said = || async { lines.with("can be reached again") == 1 && lines.with("answers again") == 1 };
+    until("its end is told of", SOON, said).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!((lines.with(down), lines.with(open)), (1, 1));
+    let all = lines.with("shared store") + lines.with("WARN") + lines.with("INFO");
+    assert!(all <= 16, "{}", String::from_utf8_lossy(&lines.0.lock().unwrap()));
+}
