@@ -13,6 +13,8 @@ mod changes;
 mod crew;
 #[path = "heavy_hammer/exact.rs"]
 mod exact;
+#[path = "heavy_hammer/leased.rs"]
+mod leased;
 #[path = "heavy_hammer/load.rs"]
 mod load;
 #[path = "heavy_hammer/monotonic.rs"]

@@ -13,7 +13,6 @@ pub(crate) const THREADS: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Exact,
-    #[expect(dead_code, reason = "used as soon as ledgers take leases")]
     Leased,
 }
 
