@@ -42,6 +42,13 @@ impl Invocation {
         self
     }
 
+    /// Sets a variable.
+    pub(crate) fn set_env(mut self, variable: &str, value: &str) -> Self {
+        self.command.env(variable, value);
+        self.typed = format!("{variable}={} {}", quoted(value), self.typed);
+        self
+    }
+
     /// The command as it could be typed at the root of the repository.
     pub(crate) fn typed(&self) -> &str {
         &self.typed

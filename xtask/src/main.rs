@@ -13,6 +13,7 @@ mod bench;
 mod fuzz;
 mod gate;
 mod run;
+mod soak;
 mod tidy;
 
 use std::process::ExitCode;
@@ -29,7 +30,7 @@ struct Verb {
 }
 
 /// Every verb, in the order in which a newcomer meets them.
-const VERBS: [Verb; 5] = [
+const VERBS: [Verb; 6] = [
     Verb {
         name: "run",
         arguments: "[ARGS…]",
@@ -53,6 +54,12 @@ const VERBS: [Verb; 5] = [
         arguments: "[TARGET] [--seconds N]",
         purpose: "list the fuzz targets, or fuzz one (60 seconds unless told otherwise)",
         execute: fuzz::execute,
+    },
+    Verb {
+        name: "soak",
+        arguments: "SUBJECT [--seconds N]",
+        purpose: "run the proofs of a fleet for longer than the gate can (60 seconds each unless told otherwise)",
+        execute: soak::execute,
     },
     Verb {
         name: "tidy",
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_verb() {
-        for verb in ["run", "test", "bench", "fuzz", "tidy"] {
+        for verb in ["run", "test", "bench", "fuzz", "soak", "tidy"] {
             assert!(help().lines().any(|line| line.trim_start().starts_with(verb)), "{verb}");
         }
     }

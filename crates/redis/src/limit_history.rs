@@ -110,6 +110,10 @@ impl LimitHistory {
         let ruler = head.ruler.change(declared.algorithm, moment(from));
         let other = HistoryError::OtherKind { was: was.name(), declared: declared.algorithm.name() };
         let ruler = ruler.ok_or(other)?;
+        // A counter keeps its steps, so that its limit need not be word for word the one that was declared.
+        if ruler == head.ruler && head.slow.map(|slow| slow.now) == slow {
+            return Ok(None);
+        }
         let mut next = self.clone();
         if ruler == head.ruler || ruler.meter().is_none() {
             // The same limit, kept for longer or shorter; or words that know their time by themselves.
@@ -328,6 +332,19 @@ mod tests {
     fn a_limit_that_is_declared_again_changes_nothing() {
         let history = LimitHistory::new(&bucket(10, 50), 1_000).unwrap();
         assert_eq!(history.change(&bucket(10, 50), 2_000), Ok(None));
+    }
+
+    /// A counter keeps its steps when its quota changes: the one in force is not word for word the one that was declared.
+    #[test]
+    fn another_quota_of_a_sliding_counter_is_agreed_upon() {
+        let quota = |micros| Declared {
+            algorithm: SlidingCounter::new(Burst::micros(micros), Span::from_secs(60)).unwrap().into(),
+            slowest: None,
+        };
+        let history = LimitHistory::new(&quota(98_765_432), 1_000).unwrap();
+        let changed = history.change(&quota(231_119), 2_000).unwrap().unwrap();
+        assert_eq!(changed.change(&quota(231_119), 3_000), Ok(None));
+        assert_eq!(changed.change(&quota(98_765_432), 3_000), Ok(Some(history)));
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod of_reservations;
 mod of_retries;
 mod of_several_buckets;
 mod of_sliding_windows;
+mod precision;
 mod reference;
 mod report;
 mod stage;
@@ -31,6 +32,7 @@ mod subject;
 pub use action::{Action, Answer};
 pub use answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
 pub use generated::{STEPS, any_algorithm, any_limit};
+pub use precision::Precision;
 pub use reference::Reference;
 pub use report::{Report, Verdict};
 pub use stage::{Mismatch, START};
@@ -163,6 +165,11 @@ pub fn run_all<S: Subject>(make: impl Fn() -> S) -> Report {
     report
 }
 
+/// Plays the generated history of one seed: to look into what a report says of it.
+pub fn run_history(seed: u64, subject: &mut dyn Subject) -> Verdict {
+    generated::run(seed, subject)
+}
+
 /// The same one by one, for those who want to know only whether anything is broken.
 pub fn runs<S: Subject>(make: impl Fn() -> S) -> impl Iterator<Item = (String, Verdict)> {
     (0..SCENARIOS.len() + HISTORIES).map(move |run| {
@@ -170,6 +177,6 @@ pub fn runs<S: Subject>(make: impl Fn() -> S) -> impl Iterator<Item = (String, V
             return (scenario.name.to_owned(), scenario.run(&mut make()));
         }
         let seed = (run - SCENARIOS.len()) as u64;
-        (format!("generated history {seed}"), generated::run(seed, &mut make()))
+        (format!("generated history {seed}"), run_history(seed, &mut make()))
     })
 }

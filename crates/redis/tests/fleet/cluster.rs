@@ -20,9 +20,7 @@ impl ClusterFleet {
     pub(crate) async fn start() -> ClusterFleet {
         let mut nodes = Vec::new();
         for _ in 0..3 {
-            let settings =
-                "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no";
-            nodes.push(RedisServer::start(settings).await);
+            nodes.push(RedisServer::start(SETTINGS).await);
         }
         let third = SLOTS / 3 + 1;
         for (index, node) in nodes.iter().enumerate() {
@@ -115,14 +113,17 @@ impl ClusterFleet {
     /// Moves the keys of the slot.
     pub(crate) async fn move_keys(&self, slot: u16, from: usize, to: usize) {
         loop {
-            let keys: Vec<String> =
+            let keys: Vec<Vec<u8>> =
                 self.nodes[from].ask(&format!("CLUSTER GETKEYSINSLOT {slot} 100")).await.unwrap();
             if keys.is_empty() {
                 return;
             }
-            let port = self.nodes[to].port;
-            // Two blanks: the empty word says that the keys come at the end.
-            self.nodes[from].tell(&format!("MIGRATE 127.0.0.1 {port}  0 5000 KEYS {}", keys.join(" "))).await;
+            let port = self.nodes[to].port.to_string();
+            // The empty word says that the keys come at the end.
+            let words = ["MIGRATE", "127.0.0.1", &port, "", "0", "5000", "KEYS"];
+            let mut words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+            words.extend(keys.iter().map(Vec::as_slice));
+            self.nodes[from].ask_words::<redis::Value>(&words).await.unwrap();
         }
     }
 

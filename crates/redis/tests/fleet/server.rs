@@ -104,12 +104,17 @@ impl RedisServer {
 
     /// A command with its words between blanks, on a connection of its own.
     pub(crate) async fn ask<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        self.ask_words(&words).await
+    }
+
+    /// The same, where a word may hold anything.
+    pub(crate) async fn ask_words<T: FromRedisValue>(&self, words: &[&[u8]]) -> RedisResult<T> {
         let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
         let mut connection = client.get_multiplexed_async_connection().await?;
-        let mut words = line.split(' ');
-        let mut command = redis::cmd(words.next().unwrap());
+        let mut command = redis::Cmd::new();
         for word in words {
-            command.arg(word);
+            command.arg(*word);
         }
         command.query_async(&mut connection).await
     }

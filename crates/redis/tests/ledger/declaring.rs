@@ -284,3 +284,20 @@ fn no_clock_and_no_change_mints_more_than_the_time_that_passed() {
         }
     });
 }
+
+/// A9: a larger burst is room to refill into. Nobody is given what no bucket can hold yet.
+#[test]
+fn a_gift_after_a_raised_burst_fills_no_more_than_any_bucket_can_hold() {
+    on_every_server(|engine, _, connection| {
+        let rule = RuleIdentity::new("default", "raised");
+        let first = declare_at(connection, &rule, bucket(10, 50), START).unwrap();
+        assert!(check_at(connection, &charge(&first, &rule, "a", 50), START + SECOND).is_admitted());
+        let raised = declare_at(connection, &rule, bucket(10, 5_000), START + SECOND).unwrap();
+        let [asked] = charge(&raised, &rule, "a", 1_000);
+        let mut batch = tollgate_redis::Batch::new();
+        batch.give(asked.key, &asked.limit, asked.cost).unwrap();
+        let told = crate::asking::done_at(connection, &batch, START + 2 * SECOND).remove(0);
+        let tollgate_redis::Told::Changed(changed) = told else { panic!("{told:?}") };
+        assert_eq!((changed.before, changed.after), (10_000_000, 60_000_000), "{engine:?}");
+    });
+}

@@ -3,7 +3,9 @@
 use tollgate_core::{Cost, Rate};
 use tollgate_redis::{Charge, Declared, KeySpace, Reply, RuleIdentity};
 
-use crate::asking::{START, ask, check_at, declare_at, explicit, integer, limit, on_every_server, text};
+use crate::asking::{
+    SECOND, START, ask, check_at, declare_at, explicit, integer, limit, on_every_server, text,
+};
 
 /// A4, by the server's own statistics.
 #[test]
@@ -54,6 +56,25 @@ fn slow_buckets_are_kept_until_they_are_full_and_idle_ones_vanish() {
             assert!(kept >= seconds * 1_000, "{engine:?} {rate}: {kept}");
             assert!(kept <= seconds * 1_000 + 2_000 + seconds * 2, "{engine:?} {rate}: {kept}");
         }
+    });
+}
+
+/// Five password resets at 0.003/s: after twenty minutes the server still knows of them, and three and a half are back.
+#[test]
+fn a_slow_bucket_is_still_there_after_twenty_minutes_and_idle_for_good_it_is_gone() {
+    on_every_server(|engine, _, connection| {
+        let limit = explicit(Rate::new(3, tollgate_core::Span::from_secs(1_000)), 5);
+        assert!(check_at(connection, &[ask("a", &limit, 5)], START).is_admitted());
+        let kept = integer(&connection.typed("PTTL tg:*:a"));
+        assert!(kept > 1_200_000, "{engine:?}: the key lives for {kept} ms");
+        let later = check_at(connection, &[ask("a", &limit, 4)], START + 1_200 * SECOND);
+        assert_eq!((later.is_admitted(), later.buckets[0].balance), (false, 3_600_000), "{engine:?}");
+        assert!(check_at(connection, &[ask("a", &limit, 3)], START + 1_200 * SECOND).is_admitted());
+        // One that is full soon is gone soon, by the server's own clock: asked until it is over.
+        let fast = explicit(Rate::per_second(1_000), 5);
+        assert!(check_at(connection, &[ask("b", &fast, 1)], 0).is_admitted());
+        assert!(integer(&connection.typed("PTTL tg:*:b")) < 1_100);
+        while connection.typed("EXISTS tg:*:b") == Reply::Integer(1) {}
     });
 }
 

@@ -9,6 +9,7 @@ use tollgate_core::Algorithm;
 
 use super::action::{Action, Answer};
 use super::answer::Outcome;
+use super::precision::Precision;
 use super::reference::Reference;
 use super::report::Verdict;
 use super::stage::{Played, START, Stage};
@@ -28,6 +29,8 @@ pub(super) fn run(seed: u64, subject: &mut dyn Subject) -> Verdict {
         rng: Rng::with_seed(seed),
         reference: Reference::new(),
         limits: Vec::new(),
+        changes: Vec::new(),
+        precision: subject.precision(),
         tickets: 0,
         held: Vec::new(),
     };
@@ -43,6 +46,10 @@ struct Writer {
     reference: Reference,
     /// The limits of rules and tiers, by number.
     limits: Vec<Algorithm>,
+    /// How often each was changed.
+    changes: Vec<usize>,
+    /// How finely the store tells time.
+    precision: Precision,
     /// How many tickets were given.
     tickets: usize,
     /// Those that hold places.
@@ -64,6 +71,10 @@ impl Writer {
                 let expected = action.perform(&mut self.reference, stage.now);
                 self.note(&action, &expected);
                 stage.expect_answer(&action, &expected)?;
+                if matches!(action, Action::Reset(_)) {
+                    // A store need not tell what was charged just before a reset from what was charged just after it.
+                    stage.tick_if_coarse();
+                }
             }
         }
         Ok(())
@@ -77,12 +88,16 @@ impl Writer {
             let declared = stage.shared_rule(&name, breadth, limit);
             stage.compare("rules are numbered as they are declared", &id, &declared)?;
             self.limits.push(limit);
-            for tier in 0..self.rng.usize(0..=2) {
+            self.changes.push(0);
+            let is_metered = matches!(limit, Algorithm::TokenBucket(_) | Algorithm::LeakyBucket(_));
+            let has_tiers = is_metered || self.precision.has_tiers_of_windows;
+            for tier in 0..if has_tiers { self.rng.usize(0..=2) } else { 0 } {
                 let (name, limit) = (format!("tier-{tier}"), any::another(&mut self.rng, limit));
                 let expected = self.reference.tier(id, &name, limit, START);
                 let declared = stage.try_tier(id, &name, limit);
                 stage.compare("so are tiers", &expected, &declared)?;
                 self.limits.extend(expected.map(|_| limit));
+                self.changes.extend(expected.map(|_| 0));
             }
         }
         Ok(())
@@ -92,9 +107,15 @@ impl Writer {
     fn change(&mut self, stage: &mut Stage<'_>) -> Played {
         let rule = self.any_rule();
         let limit = any::another(&mut self.rng, self.limits[rule.0]);
+        if self.changes[rule.0] >= self.precision.changes_max {
+            return Ok(());
+        }
+        // A limit holds for as long as the store can tell.
+        stage.tick_if_coarse();
         let changed = self.reference.set_limit(rule, limit, stage.now);
         if changed {
             self.limits[rule.0] = limit;
+            self.changes[rule.0] += 1;
         }
         let found = stage.set_limit(rule, limit);
         stage.compare(&format!("change {rule:?} to {limit:?}"), &changed, &found)

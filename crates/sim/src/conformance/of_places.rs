@@ -27,7 +27,7 @@ pub(super) fn a_lost_place_is_free_after_its_timeout(stage: &mut Stage<'_>) -> P
     let one = [place(stage, 1)];
     stage.pass(Span::from_secs(7));
     stage.expect_enter(0, &one, admit(0))?;
-    stage.pass(Span::from_nanos(19_999_999_999));
+    stage.pass_almost(Span::from_secs(20));
     stage.expect_balance(&one[0], 0)?;
     stage.pass(Span::from_secs(10));
     stage.expect_enter(1, &one, admit(0))
@@ -94,6 +94,7 @@ pub(super) fn a_reset_frees_places(stage: &mut Stage<'_>) -> Played {
     stage.expect_enter(0, &one, admit(1_000_000))?;
     stage.expect_refund(&one[0], [0, 1_000_000])?;
     stage.expect_reset(&one[0], [1_000_000, 2_000_000])?;
+    stage.tick();
     stage.expect_enter(1, &one, admit(1_000_000))?;
     stage.expect_left(0, Left::TooLate)?;
     stage.expect_balance(&one[0], 1_000_000)?;

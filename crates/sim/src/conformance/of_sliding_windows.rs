@@ -4,7 +4,7 @@ use tollgate_core::{Burst, Cost, SlidingCounter, SlidingLog, Span};
 
 use super::stage::{Played, Stage, admit, charge, deny, never, sound};
 
-/// At most the quota in every window, whenever it begins; and not a nanosecond too long.
+/// At most the quota in every window, whenever it begins; and not a moment too long.
 pub(super) fn a_sliding_log_admits_its_quota_in_every_window(stage: &mut Stage<'_>) -> Played {
     let rule = stage.rule("api", sound(SlidingLog::new(Burst::tokens(3), Span::from_secs(10))));
     let one = charge(rule, "a", Cost::ONE);
@@ -15,9 +15,9 @@ pub(super) fn a_sliding_log_admits_its_quota_in_every_window(stage: &mut Stage<'
     // Charged at 0, 3 and 6 s; it is 9 s.
     stage.expect(&one, deny(Span::from_secs(1), 0, &[0]))?;
     stage.expect(&charge(rule, "a", Cost::tokens(2)), deny(Span::from_secs(4), 0, &[0]))?;
-    stage.pass(Span::from_nanos(999_999_999));
+    stage.pass_almost(Span::from_secs(1));
     stage.expect_denied(&one)?;
-    stage.pass(Span::from_nanos(1));
+    stage.tick();
     stage.expect(&one, admit(0))?;
     stage.expect(&one, deny(Span::from_secs(3), 0, &[0]))?;
     stage.expect(&charge(rule, "a", Cost::tokens(4)), never(&[0]))
@@ -46,9 +46,9 @@ pub(super) fn a_sliding_counter_fades_evenly(stage: &mut Stage<'_>) -> Played {
     stage.expect(&charge_of(2), admit(0))?;
     stage.pass(Span::from_secs(4));
     stage.expect(&charge_of(5), deny(Span::from_secs(1), 4_000_000, &[0]))?;
-    stage.pass(Span::from_nanos(999_999_999));
+    stage.pass_almost(Span::from_secs(1));
     stage.expect_denied(&charge_of(5))?;
-    stage.pass(Span::from_nanos(1));
+    stage.tick();
     stage.expect(&charge_of(5), admit(0))
 }
 

@@ -35,6 +35,11 @@ impl Report {
             && self.count(|verdict| matches!(verdict, Verdict::Broken(_))) == 0
     }
 
+    /// How many scenarios and histories were not run.
+    pub fn skipped(&self) -> usize {
+        self.count(|verdict| *verdict == Verdict::Skipped)
+    }
+
     fn count(&self, wanted: impl Fn(&Verdict) -> bool) -> usize {
         self.verdicts.iter().filter(|(_, verdict)| wanted(verdict)).count()
     }
@@ -53,7 +58,7 @@ impl fmt::Display for Report {
                 }
             }
         }
-        let skipped = self.count(|verdict| *verdict == Verdict::Skipped);
+        let skipped = self.skipped();
         write!(f, "{kept} kept, {} broken, {skipped} skipped", self.verdicts.len() - kept - skipped)
     }
 }

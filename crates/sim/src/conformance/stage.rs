@@ -8,6 +8,7 @@ use tollgate_core::{Algorithm, BucketSet, Burst, Cost, Limit, Moment, Rate, Span
 
 use super::action::{Action, Answer};
 use super::answer::Outcome;
+use super::precision::Precision;
 use super::subject::{Breadth, Charge, Key, RuleId, Subject};
 
 /// Where scenarios begin: 7 years after the origin, and a multiple of every number of seconds up to 20. A store that counts
@@ -20,6 +21,7 @@ pub(super) struct Stage<'a> {
     /// What time it is; scenarios move it as they like.
     pub(super) now: Moment,
     step: usize,
+    precision: Precision,
 }
 
 /// A step that went otherwise than promised.
@@ -48,12 +50,40 @@ pub(super) type Played = Result<(), Mismatch>;
 impl<'a> Stage<'a> {
     /// A new stage at [`START`].
     pub(super) fn new(subject: &'a mut dyn Subject) -> Stage<'a> {
-        Stage { subject, now: START, step: 0 }
+        let precision = subject.precision();
+        Stage { subject, now: START, step: 0, precision }
     }
 
-    /// Lets time pass.
+    /// Lets time pass, as far as the store can tell.
     pub(super) fn pass(&mut self, span: Span) {
-        self.now = self.now + span;
+        self.now = self.now + self.precision.told(span);
+    }
+
+    /// Lets all of it pass but the least that the store can tell.
+    pub(super) fn pass_almost(&mut self, span: Span) {
+        self.now = self.now + self.precision.told(span) - self.grain();
+    }
+
+    /// The least time that the store can tell passes.
+    pub(super) fn tick(&mut self) {
+        self.now = self.now + self.grain();
+    }
+
+    /// The same, where a store tells less than the suite itself.
+    pub(super) fn tick_if_coarse(&mut self) {
+        if self.is_coarse() {
+            self.tick();
+        }
+    }
+
+    /// Whether the store tells less than the suite itself.
+    pub(super) fn is_coarse(&self) -> bool {
+        self.precision != Precision::default()
+    }
+
+    /// The least time that the store can tell.
+    pub(super) fn grain(&self) -> Span {
+        self.precision.grain
     }
 
     /// A rule with one bucket per client.
@@ -97,10 +127,11 @@ impl<'a> Stage<'a> {
     pub(super) fn expect_answer(&mut self, action: &Action, expected: &Answer) -> Played {
         self.step += 1;
         let found = action.perform(self.subject, self.now);
-        if found.is_as_good_as(expected) {
+        let expected = self.precision.answer(expected);
+        if found.is_as_good_as(&expected) {
             return Ok(());
         }
-        self.compare(&format!("{action:?}"), expected, &found)
+        self.compare(&format!("{action:?}"), &expected, &found)
     }
 
     /// One check, whatever comes of it.
@@ -112,28 +143,30 @@ impl<'a> Stage<'a> {
     /// One check with its whole outcome.
     pub(super) fn expect(&mut self, charge: &Charge, expected: Outcome) -> Played {
         let found = self.check(charge);
-        self.compare(&format!("check {charge:?}"), &expected, &found)
+        self.compare(&format!("check {charge:?}"), &self.precision.outcome(expected), &found)
     }
 
     /// One check of several buckets with its whole outcome.
     pub(super) fn expect_all(&mut self, charges: &[Charge], expected: Outcome) -> Played {
         self.step += 1;
         let found = self.subject.check_all(charges, self.now);
-        self.compare(&format!("check all of {charges:?}"), &expected, &found)
+        self.compare(&format!("check all of {charges:?}"), &self.precision.outcome(expected), &found)
     }
 
     /// Several checks in one call, each with its whole outcome.
     pub(super) fn expect_each(&mut self, charges: &[Charge], expected: &[Outcome]) -> Played {
         self.step += 1;
         let found = self.subject.check_each(charges, self.now);
-        self.compare(&format!("check each of {charges:?}"), &expected.to_vec(), &found)
+        let expected: Vec<Outcome> =
+            expected.iter().map(|outcome| self.precision.outcome(*outcome)).collect();
+        self.compare(&format!("check each of {charges:?}"), &expected, &found)
     }
 
     /// A peek with its whole outcome.
     pub(super) fn expect_peek(&mut self, charge: &Charge, expected: Outcome) -> Played {
         self.step += 1;
         let found = self.subject.peek(charge, self.now);
-        self.compare(&format!("peek {charge:?}"), &expected, &found)
+        self.compare(&format!("peek {charge:?}"), &self.precision.outcome(expected), &found)
     }
 
     /// One check that is admitted.

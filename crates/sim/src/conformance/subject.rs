@@ -9,6 +9,7 @@ use std::net::IpAddr;
 use tollgate_core::{Algorithm, Cost, Moment, Span, Tokens};
 
 use super::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
+use super::precision::Precision;
 
 /// A store under test. Rules are declared before they are used, and never removed.
 pub trait Subject {
@@ -78,6 +79,11 @@ pub trait Subject {
     /// time must be at a certain point are then left out, and the report names them.
     fn clock(&self) -> ClockControl {
         ClockControl::OfTheSuite
+    }
+
+    /// How finely it tells time. The suite asks it for no more, and compares no more than that.
+    fn precision(&self) -> Precision {
+        Precision::default()
     }
 }
 

@@ -92,7 +92,8 @@ impl Writer {
             8..=15 => Action::CheckAll(self.any_charges(6)),
             16..=18 => {
                 let key = Key::Number(self.rng.u64(0..3));
-                let lifetime = self.any_pause();
+                let pause = self.any_pause();
+                let lifetime = self.precision.lifetime(pause);
                 Action::CheckOnce(key, lifetime, self.any_charges(2))
             }
             19..=21 => Action::Enter(self.new_ticket(), self.any_charges(3)),
@@ -103,6 +104,7 @@ impl Writer {
             24..=26 => {
                 let (ticket, pause) = (self.new_ticket(), self.any_pause());
                 let timeout = Span::from_nanos(pause.as_nanos().saturating_mul(8));
+                let timeout = self.precision.lifetime(timeout);
                 Action::Reserve(ticket, self.any_charges(3), timeout)
             }
             27..=29 => self.any_settlement(),

@@ -1,0 +1,40 @@
+//! Every check asks the store.
+
+use tollgate_sim::checker::Promise;
+
+use crate::crew::Crew;
+use crate::fleet::RedisServer;
+use crate::load::{Load, Mode, seconds};
+use crate::worker::{self, Orders};
+
+/// Hammers, and expects the promise to be kept and nothing to be wasted.
+pub(crate) fn hammered(test: &str, load: Load, skews: [i64; 4]) {
+    if let Some(orders) = Orders::given() {
+        return worker::run(&orders);
+    }
+    needs_redis!();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let server = runtime.block_on(RedisServer::start(""));
+    let haul = Crew::start(test, &server.url(), load, skews).hammer(|_, _| {});
+    haul.assert_kept(&Promise::of(load.limit()));
+    haul.assert_used(haul.there());
+}
+
+#[test]
+fn one_key_is_kept_within_its_limit_and_used_up() {
+    let load = Load { mode: Mode::Exact, keys: 1, rate: (1_000, 1), burst: 200, seconds: seconds(10) };
+    hammered("exact::one_key_is_kept_within_its_limit_and_used_up", load, [0; 4]);
+}
+
+#[test]
+fn ten_keys_are_kept_within_their_limits_and_used_up() {
+    let load = Load { mode: Mode::Exact, keys: 10, rate: (100, 1), burst: 50, seconds: seconds(10) };
+    hammered("exact::ten_keys_are_kept_within_their_limits_and_used_up", load, [0; 4]);
+}
+
+/// A token for everybody every four seconds: whoever is asked twice in that time wastes nothing.
+#[test]
+fn ten_thousand_keys_are_kept_within_their_limits_and_used_up() {
+    let load = Load { mode: Mode::Exact, keys: 10_000, rate: (1, 4), burst: 2, seconds: seconds(10) };
+    hammered("exact::ten_thousand_keys_are_kept_within_their_limits_and_used_up", load, [0; 4]);
+}

@@ -1,0 +1,18 @@
+//! Hot keys under leases: most checks ask nobody, and the fleet keeps the limit all the same.
+//!
+//! Bursts and rates are such that four instances may lease (PROTOCOLS.md 6): `burst ≥ 50·nodes`, and 100·nodes in a lease's time.
+
+use crate::exact::hammered;
+use crate::load::{Load, Mode, seconds};
+
+#[test]
+fn one_leased_key_is_kept_within_its_limit_and_used_up() {
+    let load = Load { mode: Mode::Leased, keys: 1, rate: (4_000, 1), burst: 2_000, seconds: seconds(10) };
+    hammered("leased::one_leased_key_is_kept_within_its_limit_and_used_up", load, [0; 4]);
+}
+
+#[test]
+fn ten_leased_keys_are_kept_within_their_limits_and_used_up() {
+    let load = Load { mode: Mode::Leased, keys: 10, rate: (1_500, 1), burst: 1_000, seconds: seconds(10) };
+    hammered("leased::ten_leased_keys_are_kept_within_their_limits_and_used_up", load, [0; 4]);
+}

@@ -1,0 +1,110 @@
+//! What a run has shown: how late answers were, when the store decided again, what was admitted too much.
+
+use tollgate_core::{Moment, Span};
+use tollgate_sim::checker::{Promise, judge};
+use tollgate_sim::history::Event;
+
+use crate::traffic::{EVERY_RULE, OnFailure, Seen, limit};
+
+/// So long nobody must have been answered without the store before it counts as back.
+const QUIET: Span = Span::from_millis(250);
+
+/// How many of the latest answers a failed test shows.
+const SHOWN_MAX: usize = 20;
+
+/// What a run has shown.
+pub(crate) struct Report {
+    seen: Vec<Seen>,
+}
+
+impl Report {
+    pub(crate) fn new(mut seen: Vec<Seen>) -> Report {
+        seen.sort_unstable_by_key(|seen| seen.intended);
+        Report { seen }
+    }
+
+    /// One in a thousand was later than this.
+    pub(crate) fn p999(&self) -> Span {
+        let mut latencies: Vec<Span> = self.seen.iter().map(Seen::latency).collect();
+        latencies.sort_unstable();
+        latencies[latencies.len() * 999 / 1_000]
+    }
+
+    /// The latest answers: when each was meant to leave, after the first of all; how late it left; and how long it took then.
+    pub(crate) fn latest(&self) -> String {
+        let mut latest: Vec<&Seen> = self.seen.iter().collect();
+        latest.sort_unstable_by_key(|seen| std::cmp::Reverse(seen.latency()));
+        let begin = self.seen[0].intended;
+        let lines = latest.iter().take(SHOWN_MAX).map(|seen| {
+            let Seen { intended, called, answered, rule, .. } = seen;
+            let (at, late, took) = (intended.since(begin), called.since(*intended), answered.since(*called));
+            format!("\n   at {at}: left {late} late, took {took}, {rule:?}")
+        });
+        lines.collect()
+    }
+
+    pub(crate) fn checks(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// How many checks of a rule were decided without the store.
+    pub(crate) fn fallbacks(&self, rule: OnFailure) -> usize {
+        self.of(rule).filter(|seen| !seen.is_exact).count()
+    }
+
+    /// How many were told that the store does not answer.
+    pub(crate) fn refused(&self, rule: OnFailure) -> usize {
+        self.of(rule).filter(|seen| seen.is_refused).count()
+    }
+
+    /// How long after `returned` the store decided again, for good: until a quarter of a second began without any other verdict.
+    pub(crate) fn recovery(&self, rule: OnFailure, returned: Moment) -> Span {
+        let mut back = returned;
+        for seen in self.of(rule).filter(|seen| !seen.is_exact && seen.called >= returned) {
+            if seen.called.since(back) > QUIET {
+                break;
+            }
+            back = seen.called;
+        }
+        back.since(returned)
+    }
+
+    /// By how many micro-tokens the worst client of a rule was admitted more than `burst + rate·d` in any interval.
+    pub(crate) fn excess(&self, rule: OnFailure) -> i128 {
+        let events = self.of(rule).map(|seen| Event {
+            key: seen.client as u64,
+            called: seen.called,
+            answered: seen.answered,
+            cost: 1_000_000,
+            admitted: seen.is_admitted,
+        });
+        judge(events.collect(), &Promise::of(limit())).worst().map_or(0, |worst| worst.excess).max(0)
+    }
+
+    /// The most that any client of a rule was admitted without the store, in micro-tokens.
+    pub(crate) fn admitted_without(&self, rule: OnFailure) -> i128 {
+        let mut of_client = std::collections::BTreeMap::<usize, i128>::new();
+        for seen in self.of(rule).filter(|seen| !seen.is_exact && seen.is_admitted) {
+            *of_client.entry(seen.client).or_default() += 1_000_000;
+        }
+        of_client.into_values().max().unwrap_or(0)
+    }
+
+    fn of(&self, rule: OnFailure) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().filter(move |seen| seen.rule == rule)
+    }
+
+    /// One line for each rule.
+    pub(crate) fn print(&self, name: &str, returned: Option<Moment>) {
+        println!("{name}: {} checks, p99.9 {}", self.checks(), self.p999());
+        for rule in EVERY_RULE {
+            let back = returned.map_or("-".to_owned(), |returned| self.recovery(rule, returned).to_string());
+            println!(
+                "   {rule:?}: {} without the store, {} refused, back after {back}, {} micro-tokens too much",
+                self.fallbacks(rule),
+                self.refused(rule),
+                self.excess(rule)
+            );
+        }
+    }
+}
