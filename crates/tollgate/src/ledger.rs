@@ -5,14 +5,16 @@
 //!                                  (a store by the network, with whatever it does when that fails)
 //! ```
 //! A ledger always answers, and in bounded time: what becomes of a check when the store does not is the rule's to say
-//! ([`OnStoreFailure`](tollgate_policy::OnStoreFailure)) and the ledger's to do. The crate `tollgate-redis` has one.
+//! ([`OnStoreFailure`]) and the ledger's to do. The crate `tollgate-redis` has one.
+
+mod told;
 
 use std::cmp::Reverse;
 use std::fmt;
 use std::pin::Pin;
 
 use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
-use tollgate_policy::{Rule as PolicyRule, StoreSettings};
+use tollgate_policy::{OnStoreFailure, StoreSettings};
 
 use crate::{
     Breadth, CheckError, ExplicitVerdict, Given, Key, KeyKind, ReservationId, SettleError, Settled,
@@ -48,16 +50,20 @@ pub trait Ledger: fmt::Debug + Send + Sync {
 /// A rule as a ledger must know it.
 #[derive(Debug, Clone, Copy)]
 pub struct LedgerRule<'r> {
-    /// The policy's name.
+    /// The policy's name, or whatever keeps rules of the same name apart.
     pub policy: &'r str,
-    /// The rule: its name, unique within the policy, and what it says of the store.
-    pub rule: &'r PolicyRule,
+    /// The rule's name, unique within the policy.
+    pub name: &'r str,
     /// Whether these are the buckets of a rule that only watches: others than those of the same rule enforced.
     pub is_shadow: bool,
     /// The limit.
     pub algorithm: Algorithm,
     /// How many clients share a bucket.
     pub breadth: Breadth,
+    /// What becomes of its checks while the store does not answer.
+    pub on_store_failure: OnStoreFailure,
+    /// Whether instances may lease its buckets: it is to be, and is large enough.
+    pub is_leased: bool,
 }
 
 /// By which number a ledger knows a rule, as long as it lives.
@@ -163,6 +169,7 @@ pub enum Manner {
 
 /// What a check is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an answer that nobody looks at limits nothing"]
 pub enum Answer {
     /// It was decided.
     Decided {

@@ -246,7 +246,7 @@ pub use policy_limiter::{
 };
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation};
-pub use reservation_id::{ReservationId, ReservationIdError};
+pub use reservation_id::{ReservationId, ReservationIdError, ReservationIds};
 pub use rule::{Breadth, Charge, Rule};
 pub use settle_error::{ReserveError, SettleError};
 pub use shared::{LIMITS_MAX, NAME_BYTES_MAX, RuleError};

@@ -16,25 +16,37 @@ pub struct ReservationId(u128);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReservationIdError;
 
-/// Numbers reservations of one limiter.
-#[derive(Debug)]
-pub(crate) struct ReservationIds {
+/// Names the reservations of one limiter, or of whoever asks a ledger directly.
+pub struct ReservationIds {
     keys: [SipHasher13; 2],
     next: AtomicU64,
 }
 
 impl ReservationIds {
     /// Names that follow from a secret of their own: they must not tell anything of the table's.
-    pub(crate) fn new() -> ReservationIds {
+    pub fn new() -> ReservationIds {
         let keys = [Seed::random(), Seed::random()].map(|Seed([k0, k1])| SipHasher13::new_with_keys(k0, k1));
         ReservationIds { keys, next: AtomicU64::new(0) }
     }
 
     /// A name that was never given before.
-    pub(crate) fn next(&self) -> ReservationId {
+    pub fn next(&self) -> ReservationId {
         let number = self.next.fetch_add(1, Ordering::Relaxed).to_le_bytes();
         let [high, low] = [0, 1].map(|half| u128::from(self.keys[half].hash(&number)));
         ReservationId(high << 64 | low)
+    }
+}
+
+impl Default for ReservationIds {
+    fn default() -> Self {
+        ReservationIds::new()
+    }
+}
+
+/// Without the secret.
+impl fmt::Debug for ReservationIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReservationIds").finish_non_exhaustive()
     }
 }
 

@@ -103,10 +103,10 @@ impl Ledger for InProcess {
         *self.settings.lock().unwrap() = settings.clone();
         let mut rules = self.rules.lock().unwrap();
         let numbers = declared.iter().enumerate().map(|(at, rule)| {
-            if &*rule.rule.name == "refused" {
+            if rule.name == "refused" {
                 return Err(LedgerRefusal { rule: at, problem: "`burst` is 7; use 8".to_owned() });
             }
-            let name = format!("{} {} {}", rule.policy, rule.rule.name, rule.is_shadow);
+            let name = format!("{} {} {}", rule.policy, rule.name, rule.is_shadow);
             let made = self.limiter.shared_rule(&name, rule.algorithm, rule.breadth).unwrap();
             let known = rules.iter().position(|(known, _)| *known == name);
             let number = known.unwrap_or_else(|| {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
-use tollgate::policy::{Consistency, OnStoreFailure, StoreSettings};
+use tollgate::policy::{OnStoreFailure, StoreSettings};
 use tollgate_core::{Algorithm, LeaseTerms};
 
 use crate::{RuleIdentity, SharedLimit};
@@ -64,11 +64,7 @@ impl Rules {
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut entries = Vec::clone(&self.entries.load());
         let declared = rules.iter().map(|rule| {
-            let name = if rule.is_shadow {
-                format!("{} (shadow)", rule.rule.name)
-            } else {
-                rule.rule.name.to_string()
-            };
+            let name = if rule.is_shadow { format!("{} (shadow)", rule.name) } else { rule.name.to_owned() };
             let next = u32::try_from(entries.len()).unwrap_or(u32::MAX);
             let known = (rule.policy.into(), name.as_str().into());
             let number = *numbers.entry(known).or_insert(next);
@@ -76,7 +72,7 @@ impl Rules {
             let entry = Arc::new(RuleEntry {
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
-                on_failure: rule.rule.on_store_failure,
+                on_failure: rule.on_store_failure,
                 breadth: rule.breadth,
                 lease: lease_terms(settings, rule),
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
@@ -102,12 +98,11 @@ impl Rules {
     }
 }
 
-/// On which terms instances lease a rule's buckets: if it is to be, and is large enough. A rule that only watches is not: nobody waits for it.
+/// On which terms instances lease a rule's buckets, if they may. A rule that only watches is not: nobody waits for it.
 fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseTerms> {
     let instances = settings.instances_max.unwrap_or(1);
     let Algorithm::TokenBucket(limit) = &rule.algorithm else { return None };
-    let is_leased = rule.rule.consistency == Consistency::Leased && !rule.is_shadow;
-    if !is_leased || rule.rule.can_lease(instances, settings.lease).is_err() {
+    if !rule.is_leased || rule.is_shadow {
         return None;
     }
     LeaseTerms::new(limit, instances, settings.lease).ok()

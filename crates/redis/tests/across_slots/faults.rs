@@ -139,8 +139,8 @@ async fn a_lost_node_touches_no_other_slot_and_its_own_are_back_when_a_replica_h
     for _ in 0..300 {
         // Many more ask for what is lost than for what is not: its breaker opens, and that of the others does not.
         for _ in 0..4 {
-            ask(&ledger, of(&[2]), Manner::Peek).await;
-            ask(&ledger, of(&[0, 1, 2]), Manner::Peek).await;
+            let _ = ask(&ledger, of(&[2]), Manner::Peek).await;
+            let _ = ask(&ledger, of(&[0, 1, 2]), Manner::Peek).await;
         }
         if others < 20 {
             let (verdict, _) = exact(ask(&ledger, of(&[0, 1]), Manner::Check).await);

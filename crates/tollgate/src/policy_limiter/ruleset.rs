@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Algorithm, Limit};
-use tollgate_policy::{Action, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
+use tollgate_policy::{Action, Consistency, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
 
 use super::error::PolicyError;
 use super::shadow_limiter::ShadowLimiter;
@@ -102,12 +102,21 @@ impl Ruleset {
             let handles = [&buckets.enforced, &buckets.shadow];
             for (kind, _) in handles.iter().enumerate().filter(|(_, handle)| handle.is_some()) {
                 let (is_shadow, breadth) = (kind == 1, breadth_of(rule));
-                rules.push(LedgerRule { policy: &policy.name, rule, is_shadow, algorithm, breadth });
+                let is_leased = rule.consistency == Consistency::Leased && policy.can_lease(rule).is_ok();
+                rules.push(LedgerRule {
+                    policy: &policy.name,
+                    name: &rule.name,
+                    is_shadow,
+                    algorithm,
+                    breadth,
+                    on_store_failure: rule.on_store_failure,
+                    is_leased,
+                });
                 places.push((at, kind));
             }
         }
         let numbers = ledger.declare(&settings, &rules).map_err(|error| {
-            let rule = rules.get(error.rule).map(|rule| rule.rule.name.clone()).unwrap_or_default();
+            let rule = rules.get(error.rule).map(|rule| rule.name.into()).unwrap_or_default();
             PolicyError::Ledger { rule, error }
         })?;
         for ((at, kind), number) in places.into_iter().zip(numbers) {

@@ -148,7 +148,15 @@ mod tests {
                     'g' => Breadth::Group,
                     _ => Breadth::Client,
                 };
-                LedgerRule { policy: "p", rule, is_shadow: false, algorithm, breadth }
+                LedgerRule {
+                    policy: "p",
+                    name: &rule.name,
+                    is_shadow: false,
+                    algorithm,
+                    breadth,
+                    on_store_failure: OnStoreFailure::Local,
+                    is_leased: false,
+                }
             })
             .collect();
         let rules = Rules::default();
