@@ -9,6 +9,7 @@
 //! other nodes yet, because the store was never reached, that is a failure like any other.
 
 mod across_slots;
+mod agreement;
 mod answer;
 mod census;
 mod counts;

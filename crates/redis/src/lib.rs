@@ -48,6 +48,11 @@ mod words;
 mod ledger;
 mod link;
 
+mod by_url;
+mod open_error;
+mod shared_limiter;
+mod shared_rule;
+
 pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
 pub use batch_error::BatchError;
 pub use call::Call;
@@ -64,6 +69,11 @@ pub use script::{SCRIPT_VERSION, Script};
 pub use server_error::ServerError;
 pub use shared_limit::SharedLimit;
 pub use told::{Changed, KeyFault, Told};
+
+pub use by_url::limiter;
+pub use open_error::{OpenError, SharedRuleError};
+pub use shared_limiter::{RULES_MAX, RuleTerms, SharedLimiter, SharedOptions};
+pub use shared_rule::{GiveError, SharedCharge, SharedRule};
 
 pub use ledger::{LATENCY_BOUNDS_MICROS, LedgerCounts, LedgerOptions, RedisLedger};
 pub use link::{

@@ -91,7 +91,7 @@ mod tests {
         let refused = Answer::Unavailable { wait };
         assert!(!refused.is_admitted() && refused.verdict().is_none());
         assert_eq!((refused.retry_after(), refused.mode()), (Some(wait.into()), StoreMode::Fallback));
-        assert_eq!(refused.to_string(), "refused, since the shared store does not answer; retry in 3 s");
+        assert_eq!(refused.to_string(), "refused, since the shared store does not answer; retry in 3s");
         let down = SettleFault::Down(LedgerDown);
         assert_eq!(down.to_string(), "the shared store does not answer; try again in a moment");
     }
