@@ -36,9 +36,7 @@ struct Remembered {
 impl Remembered {
     /// Whether the store would still deny what a question asks of the bucket of this charge; then for how long.
     fn wait(&self, ready: &Ready, of: &ReadyCharge, now: Moment) -> Option<Span> {
-        let same = ready.charges.iter().filter(|charge| charge.key == of.key);
-        let cost = same.fold(Cost::micros(0), |sum, charge| sum.plus(charge.cost));
-        self.denial.wait(&self.limit, cost, now)
+        self.denial.wait(&self.limit, cost_of(ready, of), now)
     }
 
     /// How the bucket stood; whether it denies is for each check to say.
@@ -47,6 +45,18 @@ impl Remembered {
         let time_to_full = self.limit.time_to_mint(Tokens::from_micros(missing));
         BucketState { remaining: self.held, wait: Span::ZERO, time_to_full }
     }
+}
+
+/// What a question asks of the bucket of this charge.
+fn cost_of(ready: &Ready, of: &ReadyCharge) -> Cost {
+    let same = ready.charges.iter().filter(|charge| charge.key == of.key);
+    same.fold(Cost::micros(0), |sum, charge| sum.plus(charge.cost))
+}
+
+/// Whether waiting helps a check that this bucket denies. Not where the cost is above what a full one holds, or nothing: that is told apart,
+/// by the store.
+fn may_wait(ready: &Ready, of: &ReadyCharge) -> bool {
+    of.cost > Cost::micros(0) && cost_of(ready, of).as_micros() <= of.algorithm.full().as_micros()
 }
 
 /// A bucket of which nothing was heard.
@@ -62,7 +72,8 @@ impl Denials {
         // Nearly nobody was denied, and pays for a look alone.
         let is_denied =
             |charge| self.known(charge, now).is_some_and(|known| known.wait(ready, charge, now).is_some());
-        if !ready.charges.iter().any(is_denied) {
+        if !ready.charges.iter().any(is_denied) || !ready.charges.iter().all(|charge| may_wait(ready, charge))
+        {
             return None;
         }
         let (mut denied, mut longest) = (BucketSet::EMPTY, Span::ZERO);
