@@ -1,6 +1,31 @@
 //! The shared ledger of Tollgate: one limit across a fleet, kept on Redis or Valkey.
 //!
-//! This is the part that knows no connection: what is asked of the server, and what its answer means. A [`Batch`] of checks and
+//! # By URL alone
+//! A [`SharedLimiter`] has rules, checks of several buckets, and limits that come with the call; [`limiter`] enforces a policy, and
+//! `tollgate_tower::TollgateLayer` takes it as it is. Whoever opens the same URL keeps the same limits. While the store does not answer within the
+//! deadline (15 ms), every rule does what it says: unless told otherwise this instance's share of the limit decides.
+//!
+//! ```no_run
+//! use tollgate::{Burst, Limit, Rate};
+//! use tollgate::policy::{Facts, Policy};
+//! use tollgate_redis::SharedLimiter;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let limiter = SharedLimiter::open("redis://localhost")?;
+//! let user = limiter.rule("user", Limit::new(Rate::per_second(10), Burst::tokens(50))?)?;
+//! if !user.check("user:42").await.is_admitted() {
+//!     return Ok(()); // not now
+//! }
+//!
+//! let policy = Policy::parse("policy.yaml", "{name: client, scope: ip, rate: 10/s, burst: 50}")?;
+//! let limiter = tollgate_redis::limiter("redis://localhost", policy)?;
+//! limiter.decide(&Facts::new("GET", "/")).await.is_admitted();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Beneath
+//! First comes the part that knows no connection: what is asked of the server, and what its answer means. A [`Batch`] of checks and
 //! other operations becomes one [`Call`] of a script; the [`Reply`] becomes what each of them is [`Told`]. The script decides by the
 //! arithmetic of `tollgate-core`, bit for bit, on the server's own clock. Its arguments, its replies and the names of keys are a
 //! contract that other languages may use: see `docs/redis-script.md`.
@@ -21,6 +46,7 @@
 //! # Reading order
 //! [`Script`], [`KeySpace`] and [`KeyName`], [`SharedLimit`]; [`LimitHistory`] and [`Declaration`] for limits that change; [`Batch`],
 //! [`Call`], [`Reply`], [`Told`], [`ServerError`]. Then the part that has connections: [`StoreUrl`], [`Link`], [`LinkError`], [`Coalescer`], [`Survey`].
+//! Then [`RedisLedger`], and what is made of it: [`SharedLimiter`], [`SharedRule`], [`SharedOptions`], [`limiter`].
 #![forbid(unsafe_code)]
 
 mod batch;
@@ -51,6 +77,7 @@ mod link;
 mod by_url;
 mod open_error;
 mod shared_limiter;
+mod shared_options;
 mod shared_rule;
 
 pub use batch::{BATCH_BYTES_MAX, Batch, ITEMS_MAX, KEYS_MAX};
@@ -72,7 +99,8 @@ pub use told::{Changed, KeyFault, Told};
 
 pub use by_url::limiter;
 pub use open_error::{OpenError, SharedRuleError};
-pub use shared_limiter::{RULES_MAX, RuleTerms, SharedLimiter, SharedOptions};
+pub use shared_limiter::{RULES_MAX, SharedLimiter};
+pub use shared_options::{RuleTerms, SharedOptions};
 pub use shared_rule::{GiveError, SharedCharge, SharedRule};
 
 pub use ledger::{LATENCY_BOUNDS_MICROS, LedgerCounts, LedgerOptions, RedisLedger};

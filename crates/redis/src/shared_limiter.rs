@@ -12,41 +12,18 @@ use std::time::Duration;
 use tollgate::ledger::{
     Answer, BucketLimit, Ledger, LedgerCharge, LedgerRule, Manner, OwnedKey, Question, SettleFault, TrueCosts,
 };
-use tollgate::policy::{OnStoreFailure, StoreSettings};
 use tollgate::{
-    Breadth, CheckError, Key, NAME_BYTES_MAX, ReservationId, ReservationIds, ReserveError, Settled,
-    StoreMode, Verdict,
+    CheckError, Key, NAME_BYTES_MAX, ReservationId, ReservationIds, ReserveError, Settled, StoreMode, Verdict,
 };
 use tollgate_core::{Algorithm, CHARGES_MAX, Cost, Limit, Span};
 
 use crate::{
-    LedgerOptions, LimitRefused, OpenError, RESERVATION_TIMEOUT_MAX, RedisLedger, SharedCharge, SharedLimit,
-    SharedRule, SharedRuleError,
+    LimitRefused, OpenError, RESERVATION_TIMEOUT_MAX, RedisLedger, RuleTerms, SharedCharge, SharedLimit,
+    SharedOptions, SharedRule, SharedRuleError,
 };
 
 /// Most rules of one limiter.
 pub const RULES_MAX: usize = 10_000;
-
-/// What a [`SharedLimiter`] may be told besides its URL.
-#[derive(Debug, Clone)]
-pub struct SharedOptions {
-    /// What keeps the rules of this limiter apart from those of others in the same store; `limiter` unless told otherwise. Programs that give
-    /// the same name here and the same names to rules share buckets.
-    pub name: Box<str>,
-    /// The deadline of a check, how many instances there are at most, and the like.
-    pub store: StoreSettings,
-    /// Connections, and the names of keys.
-    pub ledger: LedgerOptions,
-}
-
-/// What a rule says besides its limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RuleTerms {
-    /// How many clients share a bucket; one unless told otherwise.
-    pub breadth: Breadth,
-    /// What becomes of its checks while the store does not answer; unless told otherwise this instance's share of the limit decides.
-    pub on_store_failure: OnStoreFailure,
-}
 
 /// A limiter over buckets that several programs share. Clones are the same limiter.
 ///
@@ -245,19 +222,6 @@ impl SharedLimiter {
 /// A check that makes no sense: nobody is asked about it.
 fn at_fault(error: CheckError) -> Answer {
     Answer::Decided { verdict: Verdict::Invalid(error), buckets: Vec::new(), mode: StoreMode::Exact }
-}
-
-impl Default for SharedOptions {
-    fn default() -> Self {
-        let (store, ledger) = (StoreSettings::default(), LedgerOptions::default());
-        SharedOptions { name: "limiter".into(), store, ledger }
-    }
-}
-
-impl Default for RuleTerms {
-    fn default() -> Self {
-        RuleTerms { breadth: Breadth::Client, on_store_failure: OnStoreFailure::Local }
-    }
 }
 
 impl fmt::Debug for SharedLimiter {

@@ -1,6 +1,6 @@
 //! What cannot be opened or declared is said at once; a store that is not there is waited for by nobody.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tollgate::policy::OnStoreFailure;
 use tollgate::{Burst, Cost, Limit, Rate, StoreMode};
@@ -17,7 +17,6 @@ async fn without_the_store_rules_do_what_they_say_and_explicit_limits_hold_here(
     };
     let (local, open) = (limiter.rule("local", burst(3)).unwrap(), rule("open", OnStoreFailure::Open));
     let closed = rule("closed", OnStoreFailure::Closed);
-    let begun = Instant::now();
     let mut admitted = [0; 3];
     for _ in 0..10 {
         let explicit = limiter.check_explicit("ann", &burst(2), Cost::ONE).await.unwrap();
@@ -26,14 +25,13 @@ async fn without_the_store_rules_do_what_they_say_and_explicit_limits_hold_here(
             assert_eq!(answer.mode(), StoreMode::Fallback);
             *count += usize::from(answer.is_admitted());
         }
-        let refused = closed.check("ann").await;
+        let refused = tokio::time::timeout(Duration::from_secs(1), closed.check("ann")).await.unwrap();
         assert!(!refused.is_admitted() && refused.verdict().is_none());
         assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
     }
     assert_eq!(admitted, [3, 10, 2]);
     assert!(!limiter.ready(Duration::from_millis(20)).await);
     limiter.close().await;
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
