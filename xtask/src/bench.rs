@@ -65,7 +65,7 @@ mod tests {
     fn a_suite_that_does_not_exist_is_answered_with_the_list() {
         assert!(known_suite(Some("core")).is_ok());
         let message = known_suite(Some("cores")).unwrap_err().to_string();
-        assert_eq!(message, "there is no suite `cores`; the suites are: core, policy, tower, server");
+        assert_eq!(message, "there is no suite `cores`; the suites are: core, policy, tower, server, redis");
         assert!(known_suite(None).unwrap_err().to_string().contains("name a suite"));
     }
 }

@@ -190,6 +190,10 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
+    if let Some(ledger) = &engine.ledger {
+        // Within a second. What is not given back ends by itself.
+        ledger.close().await;
+    }
     if let Some(saving) = saving {
         saving.end(settings.grace, &signals).await;
     }

@@ -174,6 +174,7 @@ impl Rule {
     }
 
     /// Sends for the bucket of `key`, for a check that comes soon.
+    #[cfg(feature = "policy")]
     #[inline]
     pub(crate) fn send_for(&self, key: impl Key) {
         if let Ok(hash) = self.namespace.hash(&key) {

@@ -15,7 +15,7 @@ use crate::monotonic;
 use crate::worker::{Admitted, Orders};
 
 /// Longest that a worker may take to say something.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The processes.
 pub(crate) struct Crew {

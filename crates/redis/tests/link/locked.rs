@@ -1,6 +1,6 @@
 //! Users, passwords and TLS: who is let in, and what the others are told.
 
-use tollgate_redis::{DialError, Link, LinkError, LinkOptions, ServerError, StoreUrl};
+use tollgate_redis::{DialError, Link, LinkError, LinkOptions, Script, ServerError, StoreUrl};
 
 use crate::asking::{PATIENCE, check, left, open};
 use crate::fleet::{Certificates, RedisServer, free_port};
@@ -42,6 +42,26 @@ async fn a_user_needs_no_more_rights_than_the_message_names() {
     let refused = check(&link, "ann", PATIENCE).await.unwrap_err();
     assert!(matches!(refused, LinkError::Server(ServerError::NotAllowed(_))), "{refused}");
     assert!(refused.to_string().contains("give a user that may run EVALSHA"), "{refused}");
+}
+
+/// The commands by which scripts and link do their work, each with words that fit it.
+#[tokio::test]
+async fn the_rights_that_the_guide_names_are_those_that_are_used() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let guide = include_str!("../../../../docs/distributed.md");
+    let rights = guide.lines().find(|line| line.starts_with("ACL SETUSER tollgate ")).unwrap();
+    server.tell(rights).await;
+    let link = open(&format!("redis://tollgate:password@127.0.0.1:{}", server.port));
+    assert_eq!(left(&link, "ann").await, 999);
+    let survey = link.survey(PATIENCE).await.unwrap();
+    assert_eq!(survey.findings, [], "all could be seen");
+    for script in [Script::decide(), Script::declare(), Script::census()] {
+        for command in script.text().split("call('").skip(1).filter_map(|rest| rest.split('\'').next()) {
+            let right = format!(" +{}", command.to_lowercase());
+            assert!(format!("{rights} ").contains(&format!("{right} ")), "{} needs{right}", script.name());
+        }
+    }
 }
 
 #[tokio::test]
