@@ -16,6 +16,7 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 use tollgate::{CheckError, KEY_BYTES_MAX, Key, KeyKind, ReservationId};
 
@@ -129,6 +130,26 @@ impl KeySpace {
         Ok(KeyName(format!("{}?{digest}", self.begin).into_bytes()))
     }
 
+    /// Shows the bytes of [`KeySpace::bucket`]'s name without making one; `None` of keys that do not stand in their names as they are.
+    #[inline]
+    pub(crate) fn with_plain_bucket<T>(
+        &self,
+        rule: &RuleIdentity,
+        key: impl Key,
+        use_it: impl FnOnce(&[u8]) -> T,
+    ) -> Option<T> {
+        key.with_bytes(|kind, bytes| {
+            if bytes.is_empty() || !is_named_as_it_is(kind, bytes) {
+                return None;
+            }
+            let mut name = ArrayVec::<u8, KEY_NAME_BYTES_MAX>::new();
+            for part in [self.begin.as_bytes(), rule.digest().as_bytes(), &[mark_of(kind)], bytes] {
+                name.try_extend_from_slice(part).ok()?;
+            }
+            Some(use_it(&name))
+        })
+    }
+
     fn named(&self, rule: &str, key: &impl Key) -> Result<KeyName, CheckError> {
         key.with_bytes(|kind, bytes| {
             match (kind, bytes.len()) {
@@ -158,8 +179,8 @@ fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
             name.extend_from_slice(address_text(bytes).as_bytes());
         }
         KeyKind::Bytes | KeyKind::Path => {
-            if bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{') {
-                name.push(if kind == KeyKind::Path { b'/' } else { b':' });
+            if is_named_as_it_is(kind, bytes) {
+                name.push(mark_of(kind));
                 name.extend_from_slice(bytes);
             } else {
                 let hash = with_lengths(Sha256::new(), [&[kind as u8][..], bytes]).finalize();
@@ -171,6 +192,18 @@ fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
 }
 
 /// Feeds parts, each after its length: none can pretend to be two.
+/// Whether a key stands in its name as it is.
+#[inline]
+fn is_named_as_it_is(kind: KeyKind, bytes: &[u8]) -> bool {
+    matches!(kind, KeyKind::Bytes | KeyKind::Path) && bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{')
+}
+
+/// What stands before such a key.
+#[inline]
+fn mark_of(kind: KeyKind) -> u8 {
+    if kind == KeyKind::Path { b'/' } else { b':' }
+}
+
 fn with_lengths<'p>(mut hash: Sha256, parts: impl IntoIterator<Item = &'p [u8]>) -> Sha256 {
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -290,6 +323,27 @@ mod tests {
         let tagged = keys.tagged("acme").unwrap();
         assert_eq!(name(tagged.explicit("a")), "tg:{acme}*:a");
         assert_eq!(name(tagged.tagged("b").unwrap().explicit("a")), "tg:{b}*:a");
+    }
+
+    #[test]
+    fn a_name_is_shown_as_it_would_be_made_or_not_at_all() {
+        let rule = RuleIdentity::new("default", "user");
+        for keys in [KeySpace::default(), KeySpace::new(&"p".repeat(32)).unwrap().tagged("t").unwrap()] {
+            for text in ["a", "user:000007", "a}b", &"x".repeat(64)] {
+                for key in [text.as_bytes(), &[1, 0, 255]] {
+                    let shown = keys.with_plain_bucket(&rule, key, <[u8]>::to_vec);
+                    assert_eq!(shown, Some(keys.bucket(&rule, key).unwrap().as_bytes().to_vec()));
+                }
+                let shown = keys.with_plain_bucket(&rule, Path(&[text, "b"]), <[u8]>::to_vec);
+                let made = keys.bucket(&rule, Path(&[text, "b"])).unwrap();
+                assert!(shown.is_none_or(|shown| shown == made.as_bytes()));
+            }
+            for key in ["", "a{b", &"x".repeat(65)] {
+                assert_eq!(keys.with_plain_bucket(&rule, key, |_| ()), None);
+            }
+            assert_eq!(keys.with_plain_bucket(&rule, 42, |_| ()), None);
+            assert_eq!(keys.with_plain_bucket(&rule, (), |_| ()), None);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 mod across_slots;
 mod answer;
+mod at_once;
 mod census;
 mod counts;
 mod declaring;
@@ -36,8 +37,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
-    Answer, Bucket, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner, Question,
-    RuleNumber, SettleFault, TrueCosts, Watched,
+    Answer, Bucket, BucketState, Gift, Ledger, LedgerCharge, LedgerDown, LedgerFuture, LedgerRefusal,
+    LedgerRule, Manner, Question, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
@@ -186,6 +187,13 @@ impl Ledger for RedisLedger {
             Slices::Decided(answer) if watched.is_none() => Box::pin(std::future::ready(answer)),
             slices => Box::pin(self.0.decide(ready, manner, watched, slices)),
         }
+    }
+
+    #[inline]
+    fn admit_at_once(&self, charges: &[LedgerCharge], told: &mut [BucketState]) -> bool {
+        // Several are paid for together or not at all, which takes longer.
+        let ([charge], [told]) = (charges, told) else { return false };
+        self.0.spend_at_once(charge).map(|state| *told = state).is_some()
     }
 
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {

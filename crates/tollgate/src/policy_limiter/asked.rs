@@ -6,9 +6,10 @@
 use std::cell::Cell;
 
 use arrayvec::ArrayVec;
-use tollgate_core::CHARGES_MAX;
+use tollgate_core::{CHARGES_MAX, Tokens};
 
-use crate::Charge;
+use crate::ledger::{BucketState, Ledger, LedgerCharge};
+use crate::{Charge, StoreMode};
 
 thread_local! {
     /// The list that this thread was last done with.
@@ -25,6 +26,20 @@ pub(super) struct Asked {
 struct Lists {
     charges: ArrayVec<Charge, CHARGES_MAX>,
     rules: ArrayVec<usize, CHARGES_MAX>,
+    /// What only requests have that are decided by a shared ledger.
+    afar: Afar,
+}
+
+/// The same as a shared ledger is asked, and what it said.
+#[derive(Default)]
+struct Afar {
+    /// Whether anything is in here.
+    is_used: bool,
+    charges: Vec<LedgerCharge>,
+    /// In the order of the charges.
+    buckets: Vec<BucketState>,
+    /// Upon what that rests; `None` until the ledger has answered.
+    mode: Option<StoreMode>,
 }
 
 impl Asked {
@@ -46,6 +61,50 @@ impl Asked {
         }
     }
 
+    /// Adds a charge that a shared ledger is to be asked for, if there is room.
+    #[inline]
+    pub(super) fn push_afar(&mut self, rule: usize, charge: Charge, afar: LedgerCharge) {
+        if let Some(lists) = &mut self.lists
+            && lists.charges.try_push(charge).is_ok()
+        {
+            lists.rules.push(rule);
+            lists.afar.is_used = true;
+            lists.afar.charges.push(afar);
+        }
+    }
+
+    /// Has a ledger admit it without waiting; what is left in the bucket that has least left, if it did.
+    #[inline]
+    pub(super) fn admitted_at_once(&mut self, ledger: &dyn Ledger) -> Option<Tokens> {
+        let Afar { charges, buckets, mode, .. } = &mut self.lists.as_mut()?.afar;
+        buckets.resize(charges.len(), BucketState::UNKNOWN);
+        if !ledger.admit_at_once(charges, buckets) {
+            buckets.clear();
+            return None;
+        }
+        *mode = Some(StoreMode::Leased);
+        buckets.iter().map(|bucket| bucket.remaining).min()
+    }
+
+    /// Takes out what a ledger is to be asked for.
+    pub(super) fn take_afar(&mut self) -> Vec<LedgerCharge> {
+        self.lists.as_mut().map(|lists| std::mem::take(&mut lists.afar.charges)).unwrap_or_default()
+    }
+
+    /// Notes what a ledger said of the buckets.
+    pub(super) fn tell(&mut self, buckets: Vec<BucketState>, mode: StoreMode) {
+        if let Some(lists) = &mut self.lists {
+            (lists.afar.is_used, lists.afar.buckets, lists.afar.mode) = (true, buckets, Some(mode));
+        }
+    }
+
+    /// What a ledger said of the buckets, in the order of the charges, and upon what that rests; `None` if none has answered.
+    #[inline]
+    pub(super) fn told(&self) -> Option<(&[BucketState], StoreMode)> {
+        let afar = &self.lists.as_ref()?.afar;
+        Some((&afar.buckets, afar.mode?))
+    }
+
     /// The charges.
     #[inline]
     pub(super) fn charges(&self) -> &[Charge] {
@@ -65,8 +124,19 @@ impl Drop for Asked {
         if let Some(mut lists) = self.lists.take() {
             lists.charges.clear();
             lists.rules.clear();
+            if lists.afar.is_used {
+                lists.afar.clear();
+            }
             // Where the thread ends it goes with it.
             let _ = SPARE.try_with(|spare| spare.set(Some(lists)));
         }
+    }
+}
+
+impl Afar {
+    fn clear(&mut self) {
+        self.charges.clear();
+        self.buckets.clear();
+        (self.is_used, self.mode) = (false, None);
     }
 }
