@@ -69,7 +69,7 @@ fn write_named<const DIGITS: usize>(text: &mut String, name: &str, mut number: u
     }
     text.clear();
     text.push_str(name);
-    digits.iter().for_each(|digit| text.push(char::from(*digit)));
+    text.push_str(str::from_utf8(&digits).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 use tollgate::{CheckError, KEY_BYTES_MAX, Key, KeyKind, ReservationId};
 
@@ -130,24 +129,9 @@ impl KeySpace {
         Ok(KeyName(format!("{}?{digest}", self.begin).into_bytes()))
     }
 
-    /// Shows the bytes of [`KeySpace::bucket`]'s name without making one; `None` of keys that do not stand in their names as they are.
-    #[inline]
-    pub(crate) fn with_plain_bucket<T>(
-        &self,
-        rule: &RuleIdentity,
-        key: impl Key,
-        use_it: impl FnOnce(&[u8]) -> T,
-    ) -> Option<T> {
-        key.with_bytes(|kind, bytes| {
-            if bytes.is_empty() || !is_named_as_it_is(kind, bytes) {
-                return None;
-            }
-            let mut name = ArrayVec::<u8, KEY_NAME_BYTES_MAX>::new();
-            for part in [self.begin.as_bytes(), rule.digest().as_bytes(), &[mark_of(kind)], bytes] {
-                name.try_extend_from_slice(part).ok()?;
-            }
-            Some(use_it(&name))
-        })
+    /// What the names of a rule's buckets begin with, where [`is_plain_key`] stands behind it.
+    pub(crate) fn plain_begin(&self, rule: &RuleIdentity) -> Vec<u8> {
+        [self.begin.as_bytes(), rule.digest().as_bytes(), &[mark_of(KeyKind::Bytes)]].concat()
     }
 
     fn named(&self, rule: &str, key: &impl Key) -> Result<KeyName, CheckError> {
@@ -196,6 +180,12 @@ fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
 #[inline]
 fn is_named_as_it_is(kind: KeyKind, bytes: &[u8]) -> bool {
     matches!(kind, KeyKind::Bytes | KeyKind::Path) && bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{')
+}
+
+/// Whether the name of a bucket is [`KeySpace::plain_begin`] and then this key, which is text or bytes.
+#[inline]
+pub(crate) fn is_plain_key(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && is_named_as_it_is(KeyKind::Bytes, bytes)
 }
 
 /// What stands before such a key.
@@ -326,23 +316,17 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_shown_as_it_would_be_made_or_not_at_all() {
+    fn the_name_of_a_plain_key_is_its_beginning_and_the_key() {
         let rule = RuleIdentity::new("default", "user");
         for keys in [KeySpace::default(), KeySpace::new(&"p".repeat(32)).unwrap().tagged("t").unwrap()] {
-            for text in ["a", "user:000007", "a}b", &"x".repeat(64)] {
-                for key in [text.as_bytes(), &[1, 0, 255]] {
-                    let shown = keys.with_plain_bucket(&rule, key, <[u8]>::to_vec);
-                    assert_eq!(shown, Some(keys.bucket(&rule, key).unwrap().as_bytes().to_vec()));
-                }
-                let shown = keys.with_plain_bucket(&rule, Path(&[text, "b"]), <[u8]>::to_vec);
-                let made = keys.bucket(&rule, Path(&[text, "b"])).unwrap();
-                assert!(shown.is_none_or(|shown| shown == made.as_bytes()));
+            for key in [b"a".as_slice(), b"user:000007", b"a}b", &[b'x'; 64], &[1, 0, 255]] {
+                assert!(is_plain_key(key));
+                let begun = [&*keys.plain_begin(&rule), key].concat();
+                assert_eq!(begun, keys.bucket(&rule, key).unwrap().as_bytes());
             }
-            for key in ["", "a{b", &"x".repeat(65)] {
-                assert_eq!(keys.with_plain_bucket(&rule, key, |_| ()), None);
-            }
-            assert_eq!(keys.with_plain_bucket(&rule, 42, |_| ()), None);
-            assert_eq!(keys.with_plain_bucket(&rule, (), |_| ()), None);
+        }
+        for key in [b"".as_slice(), b"a{b", &[b'x'; 65]] {
+            assert!(!is_plain_key(key));
         }
     }
 

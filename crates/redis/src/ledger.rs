@@ -22,6 +22,7 @@ mod late;
 mod lease_asks;
 mod leased_answers;
 mod leased_checks;
+mod leased_rules;
 mod leases;
 mod locals;
 mod log_lines;
@@ -37,8 +38,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
-    Answer, Bucket, BucketState, Gift, Ledger, LedgerCharge, LedgerDown, LedgerFuture, LedgerRefusal,
-    LedgerRule, Manner, Question, RuleNumber, SettleFault, TrueCosts, Watched,
+    Answer, Bucket, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner,
+    Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
@@ -54,6 +55,7 @@ use self::gate::Gate;
 use self::keys::Keys;
 use self::late::Latecomers;
 use self::leased_checks::Slices;
+use self::leased_rules::LeasedRules;
 use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
@@ -94,6 +96,7 @@ struct Inner {
     denials: Denials,
     forgets_denials: bool,
     leases: Leases,
+    leased_rules: LeasedRules,
     locals: Locals,
     latecomers: Latecomers,
     census: Census,
@@ -121,6 +124,7 @@ impl RedisLedger {
             denials: Denials::default(),
             forgets_denials: options.forgets_denials,
             leases: Leases::default(),
+            leased_rules: LeasedRules::default(),
             locals: Locals::default(),
             latecomers: Latecomers::default(),
             census: Census::default(),
@@ -173,6 +177,7 @@ impl Ledger for RedisLedger {
         } else {
             self.0.declaring.wake();
         }
+        self.0.renew_leased_rules();
         Ok(numbers)
     }
 
@@ -190,7 +195,7 @@ impl Ledger for RedisLedger {
     }
 
     #[inline]
-    fn admit_at_once(&self, charges: &[LedgerCharge], told: &mut [BucketState]) -> bool {
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
         // Several are paid for together or not at all, which takes longer.
         let ([charge], [told]) = (charges, told) else { return false };
         self.0.spend_at_once(charge).map(|state| *told = state).is_some()

@@ -38,7 +38,7 @@ pub trait Ledger: fmt::Debug + Send + Sync {
 
     /// Admits a check without waiting, if this node holds enough of every bucket: all have paid then, and `told`, which is as long as
     /// `charges`, says how each stands. `false` of all others: nothing was charged, and [`Ledger::decide`] is to be asked.
-    fn admit_at_once(&self, charges: &[LedgerCharge], told: &mut [BucketState]) -> bool {
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
         let _ = (charges, told);
         false
     }
@@ -121,6 +121,17 @@ enum KeyBytes {
 pub struct LedgerCharge {
     /// Which bucket.
     pub bucket: Bucket,
+    /// How much.
+    pub cost: Cost,
+}
+
+/// What one check asks of one bucket of a rule, by a key that is looked at and not taken along.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleCharge<'k> {
+    /// Which rule.
+    pub rule: RuleNumber,
+    /// Whose bucket: of [`KeyKind::Bytes`], 1 to [`crate::KEY_BYTES_MAX`] bytes.
+    pub key: &'k [u8],
     /// How much.
     pub cost: Cost,
 }
@@ -241,6 +252,14 @@ pub enum SettleFault {
 /// The store did not answer in time, or cannot be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerDown;
+
+impl RuleCharge<'_> {
+    /// The same, with its key taken along; `None` if that is no key.
+    pub fn owned(&self) -> Option<LedgerCharge> {
+        let bucket = Bucket { limit: BucketLimit::Rule(self.rule), key: OwnedKey::new(self.key).ok()? };
+        Some(LedgerCharge { bucket, cost: self.cost })
+    }
+}
 
 impl OwnedKey {
     /// Takes a key along.

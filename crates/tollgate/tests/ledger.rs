@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use tollgate::ledger::{
-    Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerCharge, LedgerDown, LedgerFuture,
-    LedgerRefusal, LedgerRule, Manner, Question, RuleNumber, SettleFault, TrueCosts,
+    Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
+    LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts,
 };
 use tollgate::policy::{Facts, Policy, StoreSettings};
 use tollgate::{
@@ -125,7 +125,7 @@ impl Ledger for InProcess {
         Box::pin(ready(self.answer(question)))
     }
 
-    fn admit_at_once(&self, charges: &[LedgerCharge], told: &mut [BucketState]) -> bool {
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
         let mut left = self.at_once.lock().unwrap();
         assert_eq!(charges.len(), told.len());
         if *left > 0 {

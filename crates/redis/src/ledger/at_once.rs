@@ -2,32 +2,24 @@
 //!
 //! Whatever is not as simple as that is left to `leased_checks`, which decides the same, and more.
 
-use tollgate::ledger::{Bucket, BucketLimit, BucketState, LedgerCharge};
+use tollgate::ledger::{BucketState, RuleCharge};
 use tollgate_core::Cost;
 
 use super::Inner;
+use crate::key_name::is_plain_key;
 
 impl Inner {
     /// Has the slice of a bucket pay; how the bucket stands then. `None` if there is more to it: nothing was spent.
     #[inline]
-    pub(super) fn spend_at_once(&self, charge: &LedgerCharge) -> Option<BucketState> {
-        let LedgerCharge { bucket: Bucket { limit: BucketLimit::Rule(number), key }, cost } = charge else {
-            return None;
-        };
+    pub(super) fn spend_at_once(&self, charge: &RuleCharge<'_>) -> Option<BucketState> {
+        let RuleCharge { rule, key, cost } = *charge;
         // Where any bucket is kept by its share, this one may be.
-        if *cost == Cost::micros(0) || self.locals.len() > 0 || self.leases.len() == 0 {
+        if cost == Cost::micros(0) || self.locals.len() > 0 || !is_plain_key(key) {
             return None;
         }
-        let rules = self.rules.now();
-        let rule = rules.get(number.0 as usize)?;
-        let agreed = rule.agreed.load();
-        // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
-        let agreed = agreed.as_ref().filter(|agreed| agreed.algorithm == rule.algorithm)?;
-        let now = self.clock.now();
-        let spent = self.keys.now().with_plain_bucket(&agreed.identity, key, |name| {
-            self.leases.spend_at_once(name, rule, *cost, now)
-        });
-        let state = spent.flatten()?;
+        let rules = self.leased_rules.now();
+        let rule = rules.get(rule.0 as usize)?.as_ref()?;
+        let state = self.leases.spend_at_once(rule, key, cost, self.clock.now())?;
         self.counters.lease_hits.add(1);
         Some(state)
     }

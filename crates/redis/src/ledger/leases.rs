@@ -8,11 +8,13 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use siphasher::sip::SipHasher13;
 use tokio::sync::Notify;
 use tollgate::ledger::BucketState;
 use tollgate_core::{Answer, Ask, Cost, Lease, LeaseTerms, Moment, Tokens};
 
 use super::leased_answers::state_by;
+use super::leased_rules::LeasedRule;
 use super::ready::ReadyCharge;
 use super::rules::RuleEntry;
 use crate::{KeyName, SharedLimit};
@@ -49,7 +51,8 @@ impl Hasher for AsItIs {
 #[derive(Debug)]
 pub(super) struct Leases {
     parts: [Mutex<Part>; PARTS],
-    hash: RandomState,
+    /// With secrets of this process.
+    hash: SipHasher13,
     /// What this node is called in the store; each lease adds a number that was never given before.
     node: String,
     born: AtomicU64,
@@ -85,8 +88,9 @@ pub(super) struct ToSend {
 
 impl Default for Leases {
     fn default() -> Leases {
-        let hash = RandomState::new();
-        let node = format!("{:016x}", RandomState::new().hash_one(0_u8));
+        let secret = |of: u8| RandomState::new().hash_one(of);
+        let hash = SipHasher13::new_with_keys(secret(1), secret(2));
+        let node = format!("{:016x}", secret(0));
         Leases {
             parts: std::array::from_fn(|_| Mutex::default()),
             hash,
@@ -158,13 +162,13 @@ impl Leases {
         self.part(hash).get_mut(&hash).filter(|held| held.key == *key).map(act)
     }
 
-    /// Has the slice of the bucket of this name pay, if it is there, has enough, and nothing is to be asked for: how the bucket stands
+    /// Has the slice of the bucket of this plain key pay, if it is there, has enough, and nothing is to be asked for: how the bucket stands
     /// then. `None` of all others: nothing was spent.
     #[inline]
     pub(super) fn spend_at_once(
         &self,
-        name: &[u8],
-        rule: &Arc<RuleEntry>,
+        LeasedRule { rule, begin, hashed }: &LeasedRule,
+        key: &[u8],
         cost: Cost,
         now: Moment,
     ) -> Option<BucketState> {
@@ -172,11 +176,12 @@ impl Leases {
         if self.is_closed.load(Ordering::Relaxed) {
             return None;
         }
-        let hash = self.hash_of(name);
+        let hash = hash_after(hashed, key);
         let (ready, seen) = {
             let mut part = self.part(hash);
             let held = part.get_mut(&hash)?;
-            if held.key.as_bytes() != name || !Arc::ptr_eq(&held.rule, rule) {
+            let is_meant = held.key.as_bytes().strip_prefix(&**begin) == Some(key);
+            if !is_meant || !Arc::ptr_eq(&held.rule, rule) {
                 return None;
             }
             (held.lease.spend_at_once(terms, cost, now)?, held.lease.balance_seen())
@@ -265,7 +270,14 @@ impl Leases {
 
     #[inline]
     fn hash_of(&self, name: &[u8]) -> u64 {
-        self.hash.hash_one(name)
+        hash_after(&self.hash, name)
+    }
+
+    /// A rule of which this node may hold slices, by what the names of its buckets begin with.
+    pub(super) fn leased_rule(&self, rule: &Arc<RuleEntry>, begin: Vec<u8>) -> LeasedRule {
+        let mut hashed = self.hash;
+        hashed.write(&begin);
+        LeasedRule { rule: Arc::clone(rule), begin: begin.into(), hashed }
     }
 
     /// The part that a hash belongs to, by bits that the part itself does not go by.
@@ -274,6 +286,14 @@ impl Leases {
         let at = (hash >> 32) as usize % PARTS;
         self.parts[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The hash of a name of which the beginning is hashed.
+#[inline]
+fn hash_after(begin: &SipHasher13, rest: &[u8]) -> u64 {
+    let mut hash = *begin;
+    hash.write(rest);
+    hash.finish()
 }
 
 impl Held {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
 use tollgate::policy::{Consistency, OnStoreFailure, StoreSettings};
@@ -95,12 +95,6 @@ impl Rules {
 
     pub(super) fn get(&self, number: RuleNumber) -> Option<Arc<RuleEntry>> {
         self.entries.load().get(number.0 as usize).cloned()
-    }
-
-    /// All of them, to be looked at for a moment.
-    #[inline]
-    pub(super) fn now(&self) -> Guard<Arc<Vec<Arc<RuleEntry>>>> {
-        self.entries.load()
     }
 
     pub(super) fn all(&self) -> Arc<Vec<Arc<RuleEntry>>> {

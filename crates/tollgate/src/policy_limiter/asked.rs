@@ -6,9 +6,9 @@
 use std::cell::Cell;
 
 use arrayvec::ArrayVec;
-use tollgate_core::{CHARGES_MAX, Tokens};
+use tollgate_core::{CHARGES_MAX, Cost, Tokens};
 
-use crate::ledger::{BucketState, Ledger, LedgerCharge};
+use crate::ledger::{BucketState, Ledger, LedgerCharge, RuleCharge, RuleNumber};
 use crate::{Charge, StoreMode};
 
 thread_local! {
@@ -35,11 +35,21 @@ struct Lists {
 struct Afar {
     /// Whether anything is in here.
     is_used: bool,
-    charges: Vec<LedgerCharge>,
+    charges: ArrayVec<AfarCharge, CHARGES_MAX>,
+    /// All keys, one after the other.
+    keys: Vec<u8>,
     /// In the order of the charges.
     buckets: Vec<BucketState>,
     /// Upon what that rests; `None` until the ledger has answered.
     mode: Option<StoreMode>,
+}
+
+#[derive(Clone, Copy)]
+struct AfarCharge {
+    rule: RuleNumber,
+    cost: Cost,
+    /// Where its key ends among all keys.
+    key_end: usize,
 }
 
 impl Asked {
@@ -63,32 +73,43 @@ impl Asked {
 
     /// Adds a charge that a shared ledger is to be asked for, if there is room.
     #[inline]
-    pub(super) fn push_afar(&mut self, rule: usize, charge: Charge, afar: LedgerCharge) {
+    pub(super) fn push_afar(&mut self, rule: usize, charge: Charge, afar: RuleCharge<'_>) {
         if let Some(lists) = &mut self.lists
             && lists.charges.try_push(charge).is_ok()
         {
             lists.rules.push(rule);
-            lists.afar.is_used = true;
-            lists.afar.charges.push(afar);
+            lists.afar.push(afar);
         }
     }
 
     /// Has a ledger admit it without waiting; what is left in the bucket that has least left, if it did.
     #[inline]
     pub(super) fn admitted_at_once(&mut self, ledger: &dyn Ledger) -> Option<Tokens> {
-        let Afar { charges, buckets, mode, .. } = &mut self.lists.as_mut()?.afar;
-        buckets.resize(charges.len(), BucketState::UNKNOWN);
-        if !ledger.admit_at_once(charges, buckets) {
+        let afar = &mut self.lists.as_mut()?.afar;
+        let mut buckets = std::mem::take(&mut afar.buckets);
+        buckets.resize(afar.charges.len(), BucketState::UNKNOWN);
+        let is_admitted = if let [only] = afar.charges.as_slice() {
+            ledger.admit_at_once(&[afar.charge(only, 0)], &mut buckets)
+        } else {
+            let charges: ArrayVec<RuleCharge<'_>, CHARGES_MAX> = afar.charges().collect();
+            ledger.admit_at_once(&charges, &mut buckets)
+        };
+        if is_admitted {
+            afar.mode = Some(StoreMode::Leased);
+        } else {
             buckets.clear();
-            return None;
         }
-        *mode = Some(StoreMode::Leased);
-        buckets.iter().map(|bucket| bucket.remaining).min()
+        afar.buckets = buckets;
+        afar.buckets.iter().map(|bucket| bucket.remaining).min()
     }
 
     /// Takes out what a ledger is to be asked for.
     pub(super) fn take_afar(&mut self) -> Vec<LedgerCharge> {
-        self.lists.as_mut().map(|lists| std::mem::take(&mut lists.afar.charges)).unwrap_or_default()
+        let Some(lists) = &mut self.lists else { return Vec::new() };
+        let taken = lists.afar.charges().filter_map(|charge| charge.owned()).collect();
+        lists.afar.charges.clear();
+        lists.afar.keys.clear();
+        taken
     }
 
     /// Notes what a ledger said of the buckets.
@@ -134,8 +155,33 @@ impl Drop for Asked {
 }
 
 impl Afar {
+    #[inline]
+    fn push(&mut self, RuleCharge { rule, key, cost }: RuleCharge<'_>) {
+        self.is_used = true;
+        self.keys.extend_from_slice(key);
+        // There is room: as many as there are charges.
+        let _ = self.charges.try_push(AfarCharge { rule, cost, key_end: self.keys.len() });
+    }
+
+    /// A charge whose key begins there.
+    #[inline]
+    fn charge(&self, charge: &AfarCharge, key_begin: usize) -> RuleCharge<'_> {
+        let key = self.keys.get(key_begin..charge.key_end).unwrap_or_default();
+        RuleCharge { rule: charge.rule, key, cost: charge.cost }
+    }
+
+    fn charges(&self) -> impl Iterator<Item = RuleCharge<'_>> {
+        let mut begin = 0;
+        self.charges.iter().map(move |charge| {
+            let asked = self.charge(charge, begin);
+            begin = charge.key_end;
+            asked
+        })
+    }
+
     fn clear(&mut self) {
         self.charges.clear();
+        self.keys.clear();
         self.buckets.clear();
         (self.is_used, self.mode) = (false, None);
     }

@@ -100,13 +100,13 @@ impl InForce<'_> {
         let mut watching = Vec::new();
         let Decision { ruleset, asked, refused, .. } = &mut decision;
         let ruling = ruleset.book.rule_on(facts, self.limiter.unix_s(ruleset), |hit| {
-            let (Some(charge), Some(afar)) = (ruleset.charge(&hit), ruleset.ledger_charge(&hit)) else {
+            let (Some(charge), Some(afar)) = (ruleset.charge(&hit), ruleset.rule_charge(&hit)) else {
                 return;
             };
             if hit.is_enforced {
                 asked.push_afar(hit.rule, charge, afar);
             } else if !is_peek {
-                watching.push((hit.rule, afar));
+                watching.extend(afar.owned().map(|afar| (hit.rule, afar)));
             }
         });
         *refused = refused_by(ruling);
