@@ -53,19 +53,28 @@ impl Traffic {
 impl Client {
     /// Writes the user's name and the path; what a door would tell of such a request.
     pub(crate) fn facts<'n>(self, user: &'n mut String, path: &'n mut String) -> Facts<'n> {
-        use std::fmt::Write as _;
-        user.clear();
-        path.clear();
-        let _ = write!(user, "user:{:06}", self.user);
-        let _ = write!(path, "/api/v1/{:02}", self.endpoint);
+        write_named::<6>(user, "user:", self.user);
+        write_named::<2>(path, "/api/v1/", self.endpoint);
         let address = Ipv4Addr::from(0x0A00_0000 | self.address);
         Facts { user: Some(user), address: Some(address.into()), ..Facts::new("GET", path) }
     }
 }
 
+/// Writes a name and the last `DIGITS` digits of a number: a tenth of what `write!` takes, which would be measured with every check.
+fn write_named<const DIGITS: usize>(text: &mut String, name: &str, mut number: u32) {
+    let mut digits = [b'0'; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit += (number % 10) as u8;
+        number /= 10;
+    }
+    text.clear();
+    text.push_str(name);
+    text.push_str(str::from_utf8(&digits).unwrap_or_default());
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ATTACKERS, SplitMix, Traffic};
+    use super::{ATTACKERS, Client, SplitMix, Traffic};
     use std::sync::Arc;
     use std::sync::atomic::AtomicU32;
 
@@ -76,6 +85,15 @@ mod tests {
             std::iter::repeat_with(|| traffic.next(&mut random).unwrap().user).take(10_000).collect();
         let attacks = users.iter().filter(|user| **user < ATTACKERS).count();
         assert!((8_800..9_200).contains(&attacks), "{attacks}");
+    }
+
+    #[test]
+    fn clients_are_called_by_their_numbers() {
+        let (mut user, mut path) = ("longer than that".to_owned(), String::new());
+        let facts = Client { user: 1_207, address: 258, endpoint: 7 }.facts(&mut user, &mut path);
+        assert_eq!((facts.user, facts.path), (Some("user:001207"), "/api/v1/07"));
+        let facts = Client { user: 999_999, address: 0, endpoint: 99 }.facts(&mut user, &mut path);
+        assert_eq!((facts.user, facts.path), (Some("user:999999"), "/api/v1/99"));
     }
 
     #[test]

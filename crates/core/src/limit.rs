@@ -122,7 +122,11 @@ impl Limit {
 
     /// How long minting `amount` takes, rounded up to the nanosecond. Saturates at [`Span::MAX`].
     pub const fn time_to_mint(&self, amount: Tokens) -> Span {
-        let nanos = (amount.as_micros() as u128 * self.den as u128).div_ceil(self.num as u128);
+        let micros = amount.as_micros() as u128 * self.den as u128;
+        if micros <= u64::MAX as u128 {
+            return Span::from_nanos(narrow(micros).div_ceil(self.num));
+        }
+        let nanos = micros.div_ceil(self.num as u128);
         Span::from_nanos(if nanos > u64::MAX as u128 { u64::MAX } else { narrow(nanos) })
     }
 }

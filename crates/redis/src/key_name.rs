@@ -129,6 +129,11 @@ impl KeySpace {
         Ok(KeyName(format!("{}?{digest}", self.begin).into_bytes()))
     }
 
+    /// What the names of a rule's buckets begin with, where [`is_plain_key`] stands behind it.
+    pub(crate) fn plain_begin(&self, rule: &RuleIdentity) -> Vec<u8> {
+        [self.begin.as_bytes(), rule.digest().as_bytes(), &[mark_of(KeyKind::Bytes)]].concat()
+    }
+
     fn named(&self, rule: &str, key: &impl Key) -> Result<KeyName, CheckError> {
         key.with_bytes(|kind, bytes| {
             match (kind, bytes.len()) {
@@ -158,8 +163,8 @@ fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
             name.extend_from_slice(address_text(bytes).as_bytes());
         }
         KeyKind::Bytes | KeyKind::Path => {
-            if bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{') {
-                name.push(if kind == KeyKind::Path { b'/' } else { b':' });
+            if is_named_as_it_is(kind, bytes) {
+                name.push(mark_of(kind));
                 name.extend_from_slice(bytes);
             } else {
                 let hash = with_lengths(Sha256::new(), [&[kind as u8][..], bytes]).finalize();
@@ -171,6 +176,24 @@ fn push_key(name: &mut Vec<u8>, kind: KeyKind, bytes: &[u8]) {
 }
 
 /// Feeds parts, each after its length: none can pretend to be two.
+/// Whether a key stands in its name as it is.
+#[inline]
+fn is_named_as_it_is(kind: KeyKind, bytes: &[u8]) -> bool {
+    matches!(kind, KeyKind::Bytes | KeyKind::Path) && bytes.len() <= PLAIN_BYTES_MAX && !bytes.contains(&b'{')
+}
+
+/// Whether the name of a bucket is [`KeySpace::plain_begin`] and then this key, which is text or bytes.
+#[inline]
+pub(crate) fn is_plain_key(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && is_named_as_it_is(KeyKind::Bytes, bytes)
+}
+
+/// What stands before such a key.
+#[inline]
+fn mark_of(kind: KeyKind) -> u8 {
+    if kind == KeyKind::Path { b'/' } else { b':' }
+}
+
 fn with_lengths<'p>(mut hash: Sha256, parts: impl IntoIterator<Item = &'p [u8]>) -> Sha256 {
     for part in parts {
         hash.update((part.len() as u64).to_be_bytes());
@@ -290,6 +313,21 @@ mod tests {
         let tagged = keys.tagged("acme").unwrap();
         assert_eq!(name(tagged.explicit("a")), "tg:{acme}*:a");
         assert_eq!(name(tagged.tagged("b").unwrap().explicit("a")), "tg:{b}*:a");
+    }
+
+    #[test]
+    fn the_name_of_a_plain_key_is_its_beginning_and_the_key() {
+        let rule = RuleIdentity::new("default", "user");
+        for keys in [KeySpace::default(), KeySpace::new(&"p".repeat(32)).unwrap().tagged("t").unwrap()] {
+            for key in [b"a".as_slice(), b"user:000007", b"a}b", &[b'x'; 64], &[1, 0, 255]] {
+                assert!(is_plain_key(key));
+                let begun = [&*keys.plain_begin(&rule), key].concat();
+                assert_eq!(begun, keys.bucket(&rule, key).unwrap().as_bytes());
+            }
+        }
+        for key in [b"".as_slice(), b"a{b", &[b'x'; 65]] {
+            assert!(!is_plain_key(key));
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 mod across_slots;
 mod agreement;
 mod answer;
+mod at_once;
 mod census;
 mod counts;
 mod declaring;
@@ -22,6 +23,7 @@ mod late;
 mod lease_asks;
 mod leased_answers;
 mod leased_checks;
+mod leased_rules;
 mod leases;
 mod locals;
 mod log_lines;
@@ -37,8 +39,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
-    Answer, Bucket, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner, Question,
-    RuleNumber, SettleFault, TrueCosts, Watched,
+    Answer, Bucket, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner,
+    Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
@@ -54,6 +56,7 @@ use self::gate::Gate;
 use self::keys::Keys;
 use self::late::Latecomers;
 use self::leased_checks::Slices;
+use self::leased_rules::LeasedRules;
 use self::leases::Leases;
 use self::locals::Locals;
 use self::ready::Ready;
@@ -94,6 +97,7 @@ struct Inner {
     denials: Denials,
     forgets_denials: bool,
     leases: Leases,
+    leased_rules: LeasedRules,
     locals: Locals,
     latecomers: Latecomers,
     census: Census,
@@ -121,6 +125,7 @@ impl RedisLedger {
             denials: Denials::default(),
             forgets_denials: options.forgets_denials,
             leases: Leases::default(),
+            leased_rules: LeasedRules::default(),
             locals: Locals::default(),
             latecomers: Latecomers::default(),
             census: Census::default(),
@@ -173,6 +178,7 @@ impl Ledger for RedisLedger {
         } else {
             self.0.declaring.wake();
         }
+        self.0.renew_leased_rules();
         Ok(numbers)
     }
 
@@ -187,6 +193,13 @@ impl Ledger for RedisLedger {
             Slices::Decided(answer) if watched.is_none() => Box::pin(std::future::ready(answer)),
             slices => Box::pin(self.0.decide(ready, manner, watched, slices)),
         }
+    }
+
+    #[inline]
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
+        // Several are paid for together or not at all, which takes longer.
+        let ([charge], [told]) = (charges, told) else { return false };
+        self.0.spend_at_once(charge).map(|state| *told = state).is_some()
     }
 
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {

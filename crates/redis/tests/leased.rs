@@ -91,6 +91,39 @@ async fn a_hot_bucket_is_decided_by_slices_with_few_round_trips_and_the_verdict_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_slice_can_pay_for_is_decided_without_a_runtime_and_given_back_it_is_not() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let instance = Arc::new(Instance::start(&server.url(), LEASED).await);
+    let in_a_thread = |instance: &Arc<Instance>| {
+        let instance = Arc::clone(instance);
+        let first_look = move || {
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            let mut deciding = instance.limiter.decide(&Facts::new("GET", "/"));
+            match std::pin::Pin::new(&mut deciding).poll(&mut context) {
+                std::task::Poll::Ready(decision) => Some((decision.is_admitted(), decision.mode())),
+                std::task::Poll::Pending => None,
+            }
+        };
+        std::thread::spawn(first_look).join().unwrap()
+    };
+    let is_paid = || async {
+        // The demand is known by these: slices grow.
+        for _ in 0..50 {
+            assert!(instance.check(1).await.is_admitted());
+        }
+        let hits = instance.ledger.counts().lease_hits;
+        in_a_thread(&instance) == Some((true, StoreMode::Leased))
+            && instance.ledger.counts().lease_hits == hits + 1
+    };
+    until("a slice pays", Duration::from_secs(5), is_paid).await;
+    instance.ledger.close().await;
+    let hits = instance.ledger.counts().lease_hits;
+    let decision = instance.check(1).await;
+    assert_eq!((decision.mode(), instance.ledger.counts().lease_hits), (StoreMode::Exact, hits));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_denied_check_over_leased_and_exact_buckets_spends_no_slice() {
     needs_redis!();
     let server = RedisServer::start("").await;

@@ -13,6 +13,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::pin::Pin;
 
+use arrayvec::ArrayVec;
 use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
 use tollgate_policy::{OnStoreFailure, StoreSettings};
 
@@ -36,6 +37,13 @@ pub trait Ledger: fmt::Debug + Send + Sync {
 
     /// Decides a check over one bucket or several, all or nothing.
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer>;
+
+    /// Admits a check without waiting, if this node holds enough of every bucket: all have paid then, and `told`, which is as long as
+    /// `charges`, says how each stands. `false` of all others: nothing was charged, and [`Ledger::decide`] is to be asked.
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
+        let _ = (charges, told);
+        false
+    }
 
     /// Settles a reservation: every charge at its true cost, in their order, or all at one.
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>>;
@@ -101,7 +109,17 @@ pub enum BucketLimit {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnedKey {
     kind: KeyKind,
-    bytes: Box<[u8]>,
+    bytes: KeyBytes,
+}
+
+/// Keys up to this length are taken along without an allocation: room for a UUID and what a policy puts before it.
+const INLINE_BYTES_MAX: usize = 44;
+
+/// By their length in the one form or in the other, so that the same bytes are always equal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum KeyBytes {
+    Inline(ArrayVec<u8, INLINE_BYTES_MAX>),
+    Boxed(Box<[u8]>),
 }
 
 /// What one check asks of one bucket.
@@ -109,6 +127,17 @@ pub struct OwnedKey {
 pub struct LedgerCharge {
     /// Which bucket.
     pub bucket: Bucket,
+    /// How much.
+    pub cost: Cost,
+}
+
+/// What one check asks of one bucket of a rule, by a key that is looked at and not taken along.
+#[derive(Debug, Clone, Copy)]
+pub struct RuleCharge<'k> {
+    /// Which rule.
+    pub rule: RuleNumber,
+    /// Whose bucket: of [`KeyKind::Bytes`], 1 to [`crate::KEY_BYTES_MAX`] bytes.
+    pub key: &'k [u8],
     /// How much.
     pub cost: Cost,
 }
@@ -231,20 +260,41 @@ pub enum SettleFault {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerDown;
 
+impl RuleCharge<'_> {
+    /// The same, with its key taken along; `None` if that is no key.
+    pub fn owned(&self) -> Option<LedgerCharge> {
+        let bucket = Bucket { limit: BucketLimit::Rule(self.rule), key: OwnedKey::new(self.key).ok()? };
+        Some(LedgerCharge { bucket, cost: self.cost })
+    }
+}
+
 impl OwnedKey {
     /// Takes a key along.
     pub fn new(key: impl Key) -> Result<OwnedKey, CheckError> {
         key.with_bytes(|kind, bytes| {
             kind.accept(bytes)?;
-            Ok(OwnedKey { kind, bytes: bytes.into() })
+            let bytes = match ArrayVec::try_from(bytes) {
+                Ok(inline) => KeyBytes::Inline(inline),
+                Err(_) => KeyBytes::Boxed(bytes.into()),
+            };
+            Ok(OwnedKey { kind, bytes })
         })
     }
 }
 
 impl Key for OwnedKey {
     fn with_bytes<T>(&self, use_it: impl FnOnce(KeyKind, &[u8]) -> T) -> T {
-        use_it(self.kind, &self.bytes)
+        match &self.bytes {
+            KeyBytes::Inline(bytes) => use_it(self.kind, bytes),
+            KeyBytes::Boxed(bytes) => use_it(self.kind, bytes),
+        }
     }
+}
+
+impl BucketState {
+    /// Of a bucket that nothing is known of.
+    pub const UNKNOWN: BucketState =
+        BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
 }
 
 impl Answer {

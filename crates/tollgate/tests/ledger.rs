@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use tollgate::ledger::{
     Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
-    LedgerRule, Manner, Question, RuleNumber, SettleFault, TrueCosts,
+    LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts,
 };
 use tollgate::policy::{Facts, Policy, StoreSettings};
 use tollgate::{
@@ -28,6 +28,8 @@ struct InProcess {
     settled_later: Mutex<Vec<TrueCosts>>,
     is_down: Mutex<bool>,
     settings: Mutex<StoreSettings>,
+    /// How many checks it admits without being waited for.
+    at_once: Mutex<u32>,
 }
 
 impl InProcess {
@@ -41,6 +43,7 @@ impl InProcess {
             settled_later: Mutex::default(),
             is_down: Mutex::default(),
             settings: Mutex::default(),
+            at_once: Mutex::default(),
         })
     }
 
@@ -122,6 +125,15 @@ impl Ledger for InProcess {
         Box::pin(ready(self.answer(question)))
     }
 
+    fn admit_at_once(&self, charges: &[RuleCharge<'_>], told: &mut [BucketState]) -> bool {
+        let mut left = self.at_once.lock().unwrap();
+        assert_eq!(charges.len(), told.len());
+        if *left > 0 {
+            told.iter_mut().zip(1..).for_each(|(told, at)| *told = state(at * 7_000_000, Span::ZERO));
+        }
+        left.checked_sub(1).map(|less| *left = less).is_some()
+    }
+
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
         let settled = match (self.reserved.lock().unwrap().remove(&id), costs) {
             (None, _) => Err(SettleError::Unknown),
@@ -174,6 +186,38 @@ fn limiters_over_one_ledger_keep_one_limit_and_tell_what_it_says() {
     assert!(body.contains("\"mode\":\"leased\"") && body.contains("\"retry_after_ms\":3600000"), "{body}");
     let standings: Vec<_> = one.standings(&denied).map(|standing| standing.full_in().unwrap()).collect();
     assert_eq!(standings, [Span::from_secs(42)], "as the ledger said, not as memory would");
+}
+
+#[test]
+fn what_the_ledger_admits_at_once_is_told_alike_and_all_else_is_asked() {
+    let ledger = InProcess::new();
+    let two = "rules: [{name: client, scope: ip, rate: 1/h, burst: 5}, {name: all, scope: global, rate: 1/h, burst: 9}]";
+    let (one, both) = (limiter(&ledger, FIVE), limiter(&ledger, two));
+    *ledger.at_once.lock().unwrap() = 4;
+    for (limiter, left) in [(&one, vec![7]), (&both, vec![7, 14])] {
+        for _ in 0..2 {
+            let decision = decide(limiter);
+            let least = tollgate::Tokens::from_micros(7_000_000);
+            let verdict = Verdict::Admit { remaining: least, delay: Span::ZERO };
+            assert_eq!((decision.verdict(), decision.mode()), (Some(verdict), StoreMode::Leased));
+            let told: Vec<u64> = limiter.balances(&decision).map(tollgate::Tokens::whole).collect();
+            assert_eq!(told, left);
+        }
+    }
+    assert_eq!((0..9).filter(|_| decide(&one).is_admitted()).count(), 5, "nothing was charged so far");
+    *ledger.at_once.lock().unwrap() = 1;
+    let facts = Facts { address: Some([192, 0, 2, 7].into()), ..Facts::new("GET", "/") };
+    let once = Asking::Once { idempotency_key: "order-7", lifetime: Span::from_secs(60) };
+    for asking in [Asking::Peek, once] {
+        assert!(!at_once(one.policy().decide(&facts, asking)).is_admitted());
+    }
+    assert!(at_once(one.policy().decide_and_reserve(&facts, Span::from_secs(60))).unwrap().1.is_none());
+    let watched = "rules: [{name: client, scope: ip, rate: 1/h, burst: 5}, \
+                   {name: w, scope: global, rate: 1/h, burst: 1, mode: shadow}]";
+    assert!(!decide(&limiter(&ledger, watched)).is_admitted());
+    let settled = "{name: client, scope: ip, rate: 1/h, burst: 5, settle_header: x-cost}";
+    assert!(!decide(&limiter(&ledger, settled)).is_admitted());
+    assert_eq!(*ledger.at_once.lock().unwrap(), 1);
 }
 
 #[test]

@@ -125,6 +125,7 @@ impl Holdings {
         self.ready.saturating_add(self.vesting)
     }
 
+    #[inline]
     pub(super) fn ready(&self) -> Tokens {
         Tokens::from_micros(self.ready)
     }

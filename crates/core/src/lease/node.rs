@@ -79,6 +79,27 @@ pub enum Spending {
 }
 
 impl Lease {
+    /// Decides a check that this node holds enough for, if nothing has to be asked for in advance: what is ready to be spent after it.
+    /// `None` of all others: nothing was spent or counted, and [`Lease::spend`] decides.
+    #[inline]
+    pub fn spend_at_once(&mut self, terms: &LeaseTerms, cost: Cost, now: Moment) -> Option<Tokens> {
+        if terms.limit().never_admits(cost) {
+            return None;
+        }
+        let micros = cost.as_micros();
+        self.holdings.pass(now);
+        let left = self.holdings.ready().as_micros().checked_sub(micros)?;
+        let mut demand = self.demand;
+        demand.count(micros, part_of_life(terms, 2), now);
+        let want = self.want(&demand, terms, micros);
+        if self.is_time_to_ask(want, self.holdings.held().saturating_sub(micros), now) {
+            return None;
+        }
+        self.demand = demand;
+        self.holdings.spend(micros);
+        Some(Tokens::from_micros(left))
+    }
+
     /// Decides a check at `now`, read before anything that is returned is sent.
     pub fn spend(&mut self, terms: &LeaseTerms, cost: Cost, now: Moment) -> Spending {
         if terms.limit().never_admits(cost) {
@@ -102,7 +123,7 @@ impl Lease {
         if self.on_its_way.is_some() {
             return Spending::OnItsWay;
         }
-        let want = self.want(terms, micros);
+        let want = self.want(&self.demand, terms, micros);
         Spending::Asks(self.ask(terms, want, missing, now))
     }
 
@@ -226,12 +247,15 @@ impl Lease {
 
     /// More, when half a slice is left; a quarter while slices are granted ahead of time, which others need as well.
     fn in_advance(&mut self, terms: &LeaseTerms, cost: u64, now: Moment) -> Option<Ask> {
-        let want = self.want(terms, cost);
+        let want = self.want(&self.demand, terms, cost);
+        self.is_time_to_ask(want, self.holdings.held(), now).then(|| self.ask(terms, want, want, now))
+    }
+
+    /// Whether a node that wants so much and holds so much asks for more in advance.
+    #[inline]
+    fn is_time_to_ask(&self, want: u64, held: u64, now: Moment) -> bool {
         let enough = if self.balance.is_some_and(|balance| balance < 0) { want / 4 } else { want / 2 };
-        if self.on_its_way.is_some() || self.holdings.held() >= enough || now < self.advance_from {
-            return None;
-        }
-        Some(self.ask(terms, want, want, now))
+        self.on_its_way.is_none() && held < enough && now >= self.advance_from
     }
 
     /// How long after an ask the next one in advance may go: when as much could be given ahead of time again, if nobody else asks.
@@ -248,8 +272,9 @@ impl Lease {
     }
 
     /// The size of the next slice: what half a life will need, as far as the balance allows, and at least the cost.
-    fn want(&self, terms: &LeaseTerms, cost: u64) -> u64 {
-        self.demand.expected().min(terms.slice_max(self.balance.unwrap_or(0))).max(cost)
+    #[inline]
+    fn want(&self, demand: &LocalDemand, terms: &LeaseTerms, cost: u64) -> u64 {
+        demand.expected().min(terms.slice_max(self.balance.unwrap_or(0))).max(cost)
     }
 
     fn ask(&mut self, terms: &LeaseTerms, want: u64, least: u64, now: Moment) -> Ask {
@@ -330,6 +355,39 @@ mod tests {
         assert_eq!(lease.balance_seen(), Some(tokens(999)));
         assert!(matches!(lease.spend(&terms(), Cost::ONE, after(2)), Spending::Spent { .. }));
         assert_eq!(lease.spend(&terms(), Cost::tokens(1_001), after(2)), Spending::Never);
+    }
+
+    #[test]
+    fn a_check_decided_at_once_is_decided_as_any_other() {
+        let (mut quick, mut usual) = (Lease::default(), Lease::default());
+        let (mut at_once, mut asked, mut now) = (0, 0, START);
+        let mut seed = 1_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        for step in 0..20_000 {
+            now = now + Span::from_micros(random(if step % 500 == 0 { 900_000 } else { 800 }));
+            let most = if random(50) == 0 { 1_100_000_000 } else { 2_000_000 };
+            let cost = Cost::micros(1 + random(most));
+            let told = usual.spend(&terms(), cost, now);
+            if let Some(remaining) = quick.spend_at_once(&terms(), cost, now) {
+                assert_eq!(told, Spending::Spent { remaining, ask: None }, "step {step}");
+                at_once += 1;
+            } else {
+                assert_eq!(told, quick.spend(&terms(), cost, now), "step {step}");
+            }
+            if let Some((ask, _)) = usual.on_its_way().filter(|_| random(3) == 0) {
+                let left = random(1_200).cast_signed() - 200;
+                let grant = if left < -100 { 0 } else { ask.want.as_micros() / 1_000_000 };
+                let wait = Span::from_millis(if left < 0 { random(30) } else { 0 });
+                let answer = Answer { wait, ..granted(&ask, grant, left) };
+                assert!(usual.answered(&terms(), ask.seq, &answer, now));
+                assert!(quick.answered(&terms(), ask.seq, &answer, now));
+                asked += 1;
+            }
+        }
+        assert!(at_once > 5_000 && asked > 100, "{at_once} at once, {asked} asks");
     }
 
     #[test]

@@ -2,14 +2,13 @@
 
 use tollgate::ledger::{Answer, BucketState};
 use tollgate::{CheckError, StoreMode, Verdict};
-use tollgate_core::{Span, Tokens};
+use tollgate_core::Span;
 
 use crate::Checked;
 
 /// A check that the store decided. Of buckets that several charges share, each charge is told the same.
 pub(super) fn of_checked(checked: &Checked, charges: usize) -> Answer {
-    let unknown = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
-    let mut buckets = vec![unknown; charges];
+    let mut buckets = vec![BucketState::UNKNOWN; charges];
     for bucket in &checked.buckets {
         let state = BucketState {
             remaining: bucket.remaining,

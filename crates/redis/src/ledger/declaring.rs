@@ -96,7 +96,7 @@ pub(super) async fn look_again(inner: &Inner, entry: &RuleEntry) -> bool {
     let Some(agreed) = entry.agreed.load_full().filter(|_| entry.is_agreed()) else { return true };
     let declaration = Declaration::read_only(&inner.keys.now(), &agreed.identity);
     match talk(inner, entry, declaration, &agreed.identity).await {
-        Ok(Some(seen)) => take_over(entry, &agreed, seen),
+        Ok(Some(seen)) => take_over(inner, entry, &agreed, seen),
         // The store has forgotten it.
         Ok(None) => inner.declaring.wake_all(),
         Err(Failure::Link(_)) => return false,
@@ -110,7 +110,7 @@ async fn declare_again(inner: &Inner, entry: &RuleEntry, agreed: &Arc<Agreed>) -
     let declaration = Declaration::read_only(&inner.keys.now(), &agreed.identity);
     match talk(inner, entry, declaration, &agreed.identity).await {
         Ok(Some(seen)) => {
-            take_over(entry, agreed, seen);
+            take_over(inner, entry, agreed, seen);
             Ok(())
         }
         Ok(None) => declare(inner, entry).await,
@@ -119,12 +119,13 @@ async fn declare_again(inner: &Inner, entry: &RuleEntry, agreed: &Arc<Agreed>) -
 }
 
 /// What is in force from now on, and one line if that is another limit than before. Not if the rule was declared anew meanwhile.
-fn take_over(entry: &RuleEntry, before: &Arc<Agreed>, seen: Agreed) {
+fn take_over(inner: &Inner, entry: &RuleEntry, before: &Arc<Agreed>, seen: Agreed) {
     if seen.limit == before.limit {
         return;
     }
     let is_changed = seen.algorithm != before.algorithm;
     let was = entry.agreed.compare_and_swap(before, Some(Arc::new(seen)));
+    inner.renew_leased_rules();
     if is_changed && was.as_ref().is_some_and(|was| Arc::ptr_eq(was, before)) {
         let (policy, rule) = (entry.identity.policy(), entry.identity.name());
         tracing::info!(
@@ -146,6 +147,7 @@ async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
             Err(Failure::Declare(DeclareError::History(HistoryError::OtherKind { .. }))) => {}
             Ok(agreed) => {
                 entry.agreed.store(Some(Arc::new(agreed)));
+                inner.renew_leased_rules();
                 return Ok(());
             }
             Err(failure) => return Err(failure.to_string()),

@@ -30,8 +30,7 @@ impl Ready {
 
     /// What is known of each charge's bucket, where that is known of the first of its charges.
     pub(super) fn states(&self, known: &[(usize, BucketState)]) -> Vec<BucketState> {
-        let unknown = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
-        let mut states = vec![unknown; self.charges.len()];
+        let mut states = vec![BucketState::UNKNOWN; self.charges.len()];
         for (at, state) in known {
             for member in self.members(*at).iter() {
                 if let Some(place) = states.get_mut(member) {
@@ -45,9 +44,15 @@ impl Ready {
 
 /// What a bucket has to spend, by what this node holds and what the store said last.
 pub(super) fn state_of(terms: &LeaseTerms, held: &mut Held, now: Moment) -> BucketState {
+    state_by(terms, held.lease.ready(now), held.lease.balance_seen())
+}
+
+/// The same, by what is ready here and what the store has seen.
+#[inline]
+pub(super) fn state_by(terms: &LeaseTerms, ready: Tokens, seen: Option<Tokens>) -> BucketState {
     let burst = terms.limit().burst().as_micros();
-    let seen = held.lease.balance_seen().unwrap_or(Tokens::ZERO).as_micros();
-    let left = held.lease.ready(now).as_micros().saturating_add(seen).min(burst);
+    let seen = seen.unwrap_or(Tokens::ZERO).as_micros();
+    let left = ready.as_micros().saturating_add(seen).min(burst);
     BucketState {
         remaining: Tokens::from_micros(left),
         wait: Span::ZERO,

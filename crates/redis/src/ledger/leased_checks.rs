@@ -296,5 +296,5 @@ fn spend(charge: &ReadyCharge, cost: Cost, terms: &LeaseTerms, held: &mut Held, 
 }
 
 fn to_send(charge: &ReadyCharge, held: &Held, terms: &LeaseTerms, ask: Ask) -> Option<Box<ToSend>> {
-    Some(Box::new(held.to_send(&charge.key, charge.limit.as_ref()?, terms, ask)))
+    Some(Box::new(held.to_send(charge.limit.as_ref()?, terms, ask)))
 }

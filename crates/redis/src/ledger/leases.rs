@@ -1,16 +1,20 @@
 //! The slices of shared buckets that this node holds (S4): one [`Lease`] for each bucket that it is asked about.
 //!
-//! Bounded, in parts with a lock each. Where a part is full, what is over is forgotten first; if nothing is, the bucket stays exact here.
+//! Bounded, in parts with a lock each, by a hash that nobody can foretell. Where a part is full, what is over is forgotten first; if nothing is, the bucket stays exact here.
 //! Knows no store: who sends asks is `lease_asks`, who decides checks is `leased_checks`.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use siphasher::sip::SipHasher13;
 use tokio::sync::Notify;
-use tollgate_core::{Answer, Ask, Lease, LeaseTerms, Moment, Tokens};
+use tollgate::ledger::BucketState;
+use tollgate_core::{Answer, Ask, Cost, Lease, LeaseTerms, Moment, Tokens};
 
+use super::leased_answers::state_by;
+use super::leased_rules::LeasedRule;
 use super::ready::ReadyCharge;
 use super::rules::RuleEntry;
 use crate::{KeyName, SharedLimit};
@@ -21,11 +25,34 @@ const PARTS: usize = 16;
 /// Most slices that are given back at a time; others follow when it is looked next.
 const BACK_MAX: usize = 1_024;
 
+/// By the hashes of names. A bucket whose hash another one has stays exact here.
+type Part = HashMap<u64, Held, BuildHasherDefault<AsItIs>>;
+
+/// The hash of what is a hash already.
+#[derive(Debug, Default)]
+pub(super) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    #[inline]
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+}
+
 /// The slices of this node.
 #[derive(Debug)]
 pub(super) struct Leases {
-    parts: [Mutex<HashMap<KeyName, Held>>; PARTS],
-    hash: RandomState,
+    parts: [Mutex<Part>; PARTS],
+    /// With secrets of this process.
+    hash: SipHasher13,
     /// What this node is called in the store; each lease adds a number that was never given before.
     node: String,
     born: AtomicU64,
@@ -38,6 +65,7 @@ pub(super) struct Leases {
 /// One bucket's slice.
 #[derive(Debug)]
 pub(super) struct Held {
+    key: KeyName,
     pub(super) lease: Lease,
     record: KeyName,
     rule: Arc<RuleEntry>,
@@ -60,8 +88,9 @@ pub(super) struct ToSend {
 
 impl Default for Leases {
     fn default() -> Leases {
-        let hash = RandomState::new();
-        let node = format!("{:016x}", RandomState::new().hash_one(0_u8));
+        let secret = |of: u8| RandomState::new().hash_one(of);
+        let hash = SipHasher13::new_with_keys(secret(1), secret(2));
+        let node = format!("{:016x}", secret(0));
         Leases {
             parts: std::array::from_fn(|_| Mutex::default()),
             hash,
@@ -96,8 +125,12 @@ impl Leases {
         if self.is_closed.load(Ordering::Relaxed) {
             return None;
         }
-        let mut part = self.part(&charge.key);
-        if let Some(held) = part.get_mut(&charge.key) {
+        let hash = self.hash_of(charge.key.as_bytes());
+        let mut part = self.part(hash);
+        if let Some(held) = part.get_mut(&hash) {
+            if held.key != charge.key {
+                return None;
+            }
             if !Arc::ptr_eq(&held.rule, rule) {
                 // The policy has changed meanwhile.
                 held.rule = Arc::clone(rule);
@@ -114,8 +147,8 @@ impl Leases {
         let number = self.born.fetch_add(1, Ordering::Relaxed);
         let record = charge.key.lease_record(&format!("{}.{number}", self.node))?;
         let (lease, rule, arrived) = (Lease::default(), Arc::clone(rule), Arc::default());
-        let held =
-            part.entry(charge.key.clone()).or_insert(Held { lease, record, rule, lost: 0, late: 0, arrived });
+        let key = charge.key.clone();
+        let held = part.entry(hash).or_insert(Held { key, lease, record, rule, lost: 0, late: 0, arrived });
         self.count.fetch_add(1, Ordering::Relaxed);
         Some(act(terms, held))
     }
@@ -125,7 +158,35 @@ impl Leases {
         if self.len() == 0 {
             return None;
         }
-        self.part(key).get_mut(key).map(act)
+        let hash = self.hash_of(key.as_bytes());
+        self.part(hash).get_mut(&hash).filter(|held| held.key == *key).map(act)
+    }
+
+    /// Has the slice of the bucket of this plain key pay, if it is there, has enough, and nothing is to be asked for: how the bucket stands
+    /// then. `None` of all others: nothing was spent.
+    #[inline]
+    pub(super) fn spend_at_once(
+        &self,
+        LeasedRule { rule, begin, hashed }: &LeasedRule,
+        key: &[u8],
+        cost: Cost,
+        now: Moment,
+    ) -> Option<BucketState> {
+        let terms = rule.lease.as_ref()?;
+        if self.is_closed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let hash = hash_after(hashed, key);
+        let (ready, seen) = {
+            let mut part = self.part(hash);
+            let held = part.get_mut(&hash)?;
+            let is_meant = held.key.as_bytes().strip_prefix(&**begin) == Some(key);
+            if !is_meant || !Arc::ptr_eq(&held.rule, rule) {
+                return None;
+            }
+            (held.lease.spend_at_once(terms, cost, now)?, held.lease.balance_seen())
+        };
+        Some(state_by(terms, ready, seen))
     }
 
     /// Whether an answer to this ask is awaited; then who says when it is there. `Err` if the ask was lost.
@@ -169,13 +230,13 @@ impl Leases {
         let (mut asks, mut stranded, mut is_busy) = (Vec::new(), 0_u64, false);
         for part in &self.parts {
             let mut part = part.lock().unwrap_or_else(PoisonError::into_inner);
-            for (key, held) in part.iter_mut() {
+            for held in part.values_mut() {
                 let Some(terms) = held.rule.lease.as_ref() else { continue };
                 if asks.len() >= BACK_MAX {
                     is_busy = true;
                     break;
                 }
-                if !is_due(key) {
+                if !is_due(&held.key) {
                     continue;
                 }
                 let ask = if all { held.lease.give_back(terms, now) } else { held.lease.idle(terms, now) };
@@ -184,7 +245,7 @@ impl Leases {
                 let Some(ask) = ask else { continue };
                 // Only what was agreed upon can be asked about; otherwise the slice ends by itself.
                 match held.rule.agreed.load().as_ref() {
-                    Some(agreed) => asks.push(held.to_send(key, &agreed.limit, terms, ask)),
+                    Some(agreed) => asks.push(held.to_send(&agreed.limit, terms, ask)),
                     None => held.lease.lost(terms, ask.seq, now),
                 }
             }
@@ -198,7 +259,7 @@ impl Leases {
         self.with_held(key, |held| held.lease.forget_denial());
     }
 
-    fn forget_over(&self, part: &mut HashMap<KeyName, Held>, now: Moment) {
+    fn forget_over(&self, part: &mut Part, now: Moment) {
         let before = part.len();
         part.retain(|_, held| match held.rule.lease.as_ref() {
             Some(terms) => !held.lease.is_over(terms, now),
@@ -207,10 +268,32 @@ impl Leases {
         self.count.fetch_sub(before - part.len(), Ordering::Relaxed);
     }
 
-    fn part(&self, key: &KeyName) -> MutexGuard<'_, HashMap<KeyName, Held>> {
-        let at = usize::try_from(self.hash.hash_one(key)).unwrap_or_default() % PARTS;
+    #[inline]
+    fn hash_of(&self, name: &[u8]) -> u64 {
+        hash_after(&self.hash, name)
+    }
+
+    /// A rule of which this node may hold slices, by what the names of its buckets begin with.
+    pub(super) fn leased_rule(&self, rule: &Arc<RuleEntry>, begin: Vec<u8>) -> LeasedRule {
+        let mut hashed = self.hash;
+        hashed.write(&begin);
+        LeasedRule { rule: Arc::clone(rule), begin: begin.into(), hashed }
+    }
+
+    /// The part that a hash belongs to, by bits that the part itself does not go by.
+    #[inline]
+    fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
+        let at = (hash >> 32) as usize % PARTS;
         self.parts[at].lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The hash of a name of which the beginning is hashed.
+#[inline]
+fn hash_after(begin: &SipHasher13, rest: &[u8]) -> u64 {
+    let mut hash = *begin;
+    hash.write(rest);
+    hash.finish()
 }
 
 impl Held {
@@ -221,8 +304,8 @@ impl Held {
     }
 
     /// What it takes to send an ask of this bucket.
-    pub(super) fn to_send(&self, key: &KeyName, limit: &SharedLimit, terms: &LeaseTerms, ask: Ask) -> ToSend {
-        let (key, record, limit) = (key.clone(), self.record.clone(), limit.clone());
+    pub(super) fn to_send(&self, limit: &SharedLimit, terms: &LeaseTerms, ask: Ask) -> ToSend {
+        let (key, record, limit) = (self.key.clone(), self.record.clone(), limit.clone());
         ToSend { key, record, limit, terms: *terms, ask }
     }
 }

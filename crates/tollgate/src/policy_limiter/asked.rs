@@ -6,9 +6,10 @@
 use std::cell::Cell;
 
 use arrayvec::ArrayVec;
-use tollgate_core::CHARGES_MAX;
+use tollgate_core::{CHARGES_MAX, Cost, Tokens};
 
-use crate::Charge;
+use crate::ledger::{BucketState, Ledger, LedgerCharge, RuleCharge, RuleNumber};
+use crate::{Charge, StoreMode};
 
 thread_local! {
     /// The list that this thread was last done with.
@@ -25,6 +26,30 @@ pub(super) struct Asked {
 struct Lists {
     charges: ArrayVec<Charge, CHARGES_MAX>,
     rules: ArrayVec<usize, CHARGES_MAX>,
+    /// What only requests have that are decided by a shared ledger.
+    afar: Afar,
+}
+
+/// The same as a shared ledger is asked, and what it said.
+#[derive(Default)]
+struct Afar {
+    /// Whether anything is in here.
+    is_used: bool,
+    charges: ArrayVec<AfarCharge, CHARGES_MAX>,
+    /// All keys, one after the other.
+    keys: Vec<u8>,
+    /// In the order of the charges.
+    buckets: Vec<BucketState>,
+    /// Upon what that rests; `None` until the ledger has answered.
+    mode: Option<StoreMode>,
+}
+
+#[derive(Clone, Copy)]
+struct AfarCharge {
+    rule: RuleNumber,
+    cost: Cost,
+    /// Where its key ends among all keys.
+    key_end: usize,
 }
 
 impl Asked {
@@ -46,6 +71,61 @@ impl Asked {
         }
     }
 
+    /// Adds a charge that a shared ledger is to be asked for, if there is room.
+    #[inline]
+    pub(super) fn push_afar(&mut self, rule: usize, charge: Charge, afar: RuleCharge<'_>) {
+        if let Some(lists) = &mut self.lists
+            && lists.charges.try_push(charge).is_ok()
+        {
+            lists.rules.push(rule);
+            lists.afar.push(afar);
+        }
+    }
+
+    /// Has a ledger admit it without waiting; what is left in the bucket that has least left, if it did.
+    #[inline]
+    pub(super) fn admitted_at_once(&mut self, ledger: &dyn Ledger) -> Option<Tokens> {
+        let afar = &mut self.lists.as_mut()?.afar;
+        let mut buckets = std::mem::take(&mut afar.buckets);
+        buckets.resize(afar.charges.len(), BucketState::UNKNOWN);
+        let is_admitted = if let [only] = afar.charges.as_slice() {
+            ledger.admit_at_once(&[afar.charge(only, 0)], &mut buckets)
+        } else {
+            let charges: ArrayVec<RuleCharge<'_>, CHARGES_MAX> = afar.charges().collect();
+            ledger.admit_at_once(&charges, &mut buckets)
+        };
+        if is_admitted {
+            afar.mode = Some(StoreMode::Leased);
+        } else {
+            buckets.clear();
+        }
+        afar.buckets = buckets;
+        afar.buckets.iter().map(|bucket| bucket.remaining).min()
+    }
+
+    /// Takes out what a ledger is to be asked for.
+    pub(super) fn take_afar(&mut self) -> Vec<LedgerCharge> {
+        let Some(lists) = &mut self.lists else { return Vec::new() };
+        let taken = lists.afar.charges().filter_map(|charge| charge.owned()).collect();
+        lists.afar.charges.clear();
+        lists.afar.keys.clear();
+        taken
+    }
+
+    /// Notes what a ledger said of the buckets.
+    pub(super) fn tell(&mut self, buckets: Vec<BucketState>, mode: StoreMode) {
+        if let Some(lists) = &mut self.lists {
+            (lists.afar.is_used, lists.afar.buckets, lists.afar.mode) = (true, buckets, Some(mode));
+        }
+    }
+
+    /// What a ledger said of the buckets, in the order of the charges, and upon what that rests; `None` if none has answered.
+    #[inline]
+    pub(super) fn told(&self) -> Option<(&[BucketState], StoreMode)> {
+        let afar = &self.lists.as_ref()?.afar;
+        Some((&afar.buckets, afar.mode?))
+    }
+
     /// The charges.
     #[inline]
     pub(super) fn charges(&self) -> &[Charge] {
@@ -65,8 +145,44 @@ impl Drop for Asked {
         if let Some(mut lists) = self.lists.take() {
             lists.charges.clear();
             lists.rules.clear();
+            if lists.afar.is_used {
+                lists.afar.clear();
+            }
             // Where the thread ends it goes with it.
             let _ = SPARE.try_with(|spare| spare.set(Some(lists)));
         }
+    }
+}
+
+impl Afar {
+    #[inline]
+    fn push(&mut self, RuleCharge { rule, key, cost }: RuleCharge<'_>) {
+        self.is_used = true;
+        self.keys.extend_from_slice(key);
+        // There is room: as many as there are charges.
+        let _ = self.charges.try_push(AfarCharge { rule, cost, key_end: self.keys.len() });
+    }
+
+    /// A charge whose key begins there.
+    #[inline]
+    fn charge(&self, charge: &AfarCharge, key_begin: usize) -> RuleCharge<'_> {
+        let key = self.keys.get(key_begin..charge.key_end).unwrap_or_default();
+        RuleCharge { rule: charge.rule, key, cost: charge.cost }
+    }
+
+    fn charges(&self) -> impl Iterator<Item = RuleCharge<'_>> {
+        let mut begin = 0;
+        self.charges.iter().map(move |charge| {
+            let asked = self.charge(charge, begin);
+            begin = charge.key_end;
+            asked
+        })
+    }
+
+    fn clear(&mut self) {
+        self.charges.clear();
+        self.keys.clear();
+        self.buckets.clear();
+        (self.is_used, self.mode) = (false, None);
     }
 }

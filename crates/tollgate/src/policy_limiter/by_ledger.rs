@@ -7,7 +7,8 @@ use tollgate_core::{Algorithm, Cost, Span};
 use tollgate_policy::{Action, Facts};
 
 use super::PolicyLimiter;
-use super::decision::{Decision, ToldByLedger};
+use super::deciding::State;
+use super::decision::Decision;
 use super::held_afar::HeldAfar;
 use super::in_force::{InForce, refused_by};
 use super::refused::Refused;
@@ -25,40 +26,42 @@ struct ToHold {
     timeout: Span,
 }
 
-/// What a request asks of a ledger.
-struct Gathered {
-    decision: Decision,
-    charges: Vec<LedgerCharge>,
-    watched: Option<Watched>,
-}
+/// What rules that only watch would ask of a ledger: each by its position in the policy.
+type Watching = Vec<(usize, LedgerCharge)>;
 
 impl InForce<'_> {
     /// Asks the ledger. Facts are done with when this returns.
-    pub(super) fn ask(
-        self,
-        ledger: Arc<dyn Ledger>,
-        facts: &Facts<'_>,
-        manner: Manner,
-    ) -> LedgerFuture<'static, Decision> {
-        let is_peek = manner == Manner::Peek;
-        let limiter = self.limiter;
-        let Gathered { mut decision, charges, watched } = self.gathered(facts, is_peek);
-        if charges.is_empty() || decision.refused.is_some() {
-            return Box::pin(std::future::ready(decision));
+    pub(super) fn ask(self, ledger: &Arc<dyn Ledger>, facts: &Facts<'_>, manner: Manner) -> State {
+        let (limiter, is_peek) = (self.limiter, manner == Manner::Peek);
+        let (mut decision, watching) = self.gathered(facts, is_peek);
+        if decision.asked.charges().is_empty() || decision.refused.is_some() {
+            decision.note_client(facts);
+            return State::Made(Some(decision));
         }
         let held = matches!(manner, Manner::Check).then(|| decision.to_hold(limiter)).flatten();
+        // What most checks of leased buckets come to.
+        if manner == Manner::Check
+            && held.is_none()
+            && watching.is_empty()
+            && let Some(remaining) = decision.asked.admitted_at_once(&**ledger)
+        {
+            decision.verdict = Some(Verdict::Admit { remaining, delay: Span::ZERO });
+            return State::Made(Some(decision));
+        }
         let manner = match &held {
             Some(held) => Manner::Reserve { id: held.id, timeout: held.timeout },
             None => manner,
         };
-        Box::pin(async move {
-            let answer = ledger.decide(Question { charges, manner, watched }).await;
+        let ledger = Arc::clone(ledger);
+        let question = decision.question(facts, manner, watching);
+        State::Asked(Box::pin(async move {
+            let answer = ledger.decide(question).await;
             decision.take_answer(answer, is_peek);
             if let Some(ToHold { id, estimates, .. }) = held.filter(|_| decision.is_admitted()) {
                 decision.open.get_or_insert_default().afar = Some(HeldAfar::new(ledger, id, estimates));
             }
             decision
-        })
+        }))
     }
 
     /// Reserves, to be settled by the name that it is told; no name where nothing was charged.
@@ -69,13 +72,14 @@ impl InForce<'_> {
         timeout: Span,
     ) -> LedgerFuture<'static, (Decision, Option<ReservationId>)> {
         let id = self.limiter.new_reservation_id();
-        let Gathered { mut decision, charges, watched } = self.gathered(facts, false);
-        if charges.is_empty() || decision.refused.is_some() {
+        let (mut decision, watching) = self.gathered(facts, false);
+        if decision.asked.charges().is_empty() || decision.refused.is_some() {
+            decision.note_client(facts);
             return Box::pin(std::future::ready((decision, None)));
         }
+        let question = decision.question(facts, Manner::Reserve { id, timeout }, watching);
         Box::pin(async move {
-            let manner = Manner::Reserve { id, timeout };
-            let answer = ledger.decide(Question { charges, manner, watched }).await;
+            let answer = ledger.decide(question).await;
             decision.take_answer(answer, false);
             let id = Some(id).filter(|_| decision.is_admitted());
             (decision, id)
@@ -90,38 +94,45 @@ impl InForce<'_> {
     }
 
     /// What the rules want of a request.
-    fn gathered(self, facts: &Facts<'_>, is_peek: bool) -> Gathered {
-        let InForce { limiter, ruleset } = self;
-        // Kept over a wait, during which the thread has other requests to look at policies for.
-        let ruleset = Loaded::into_inner(ruleset);
-        let mut decision = Decision::undecided(Loaded::from_inner(Arc::clone(&ruleset)));
-        let (mut charges, mut watched, mut watching) = (Vec::new(), Vec::new(), Vec::new());
-        let asked = &mut decision.asked;
-        let ruling = ruleset.book.rule_on(facts, limiter.unix_s(&ruleset), |hit| {
-            let (Some(charge), Some(afar)) = (ruleset.charge(&hit), ruleset.ledger_charge(&hit)) else {
+    #[inline]
+    fn gathered(self, facts: &Facts<'_>, is_peek: bool) -> (Decision, Watching) {
+        let mut decision = Decision::undecided(self.ruleset);
+        let mut watching = Vec::new();
+        let Decision { ruleset, asked, refused, .. } = &mut decision;
+        let ruling = ruleset.book.rule_on(facts, self.limiter.unix_s(ruleset), |hit| {
+            let (Some(charge), Some(afar)) = (ruleset.charge(&hit), ruleset.rule_charge(&hit)) else {
                 return;
             };
             if hit.is_enforced {
-                asked.push(hit.rule, charge);
-                charges.push(afar);
+                asked.push_afar(hit.rule, charge, afar);
             } else if !is_peek {
-                watched.push(afar);
-                watching.push(hit.rule);
+                watching.extend(afar.owned().map(|afar| (hit.rule, afar)));
             }
         });
-        decision.refused = refused_by(ruling);
-        decision.client = super::decision::client(facts);
-        let note_denied = Box::new(move |at: usize| {
-            if let Some(rule) = watching.get(at) {
-                ruleset.note_shadow_denied(*rule);
-            }
-        });
-        let watched = (!watched.is_empty()).then_some(Watched { charges: watched, note_denied });
-        Gathered { decision, charges, watched }
+        *refused = refused_by(ruling);
+        (decision, watching)
     }
 }
 
 impl Decision {
+    /// What to ask a ledger that has to be waited for.
+    fn question(&mut self, facts: &Facts<'_>, manner: Manner, watching: Watching) -> Question {
+        self.client = super::decision::client(facts);
+        // Kept over a wait, during which the thread has other requests to look at policies for.
+        self.ruleset = Loaded::from_inner(Arc::clone(&self.ruleset));
+        let watched = (!watching.is_empty()).then(|| {
+            let (rules, charges): (Vec<usize>, _) = watching.into_iter().unzip();
+            let ruleset = Arc::clone(&self.ruleset);
+            let note_denied = Box::new(move |at: usize| {
+                if let Some(rule) = rules.get(at) {
+                    ruleset.note_shadow_denied(*rule);
+                }
+            });
+            Watched { charges, note_denied }
+        });
+        Question { charges: self.asked.take_afar(), manner, watched }
+    }
+
     /// What to hold until the response has come, if that matters.
     fn to_hold(&self, limiter: &PolicyLimiter) -> Option<ToHold> {
         if !self.asked.rules().iter().any(|rule| self.ruleset.awaits_response(*rule)) {
@@ -143,7 +154,7 @@ impl Decision {
         match answer {
             Answer::Decided { verdict, buckets, mode } => {
                 self.verdict = Some(verdict);
-                self.open.get_or_insert_default().told = Some(ToldByLedger { buckets, mode });
+                self.asked.tell(buckets, mode);
                 if !is_peek {
                     self.note_denied();
                 }

@@ -33,7 +33,7 @@ pub enum Asking<'k> {
 #[must_use = "a decision that nobody waits for limits nothing"]
 pub struct Deciding(State);
 
-enum State {
+pub(super) enum State {
     /// `None` once it was told.
     Made(Option<Decision>),
     Asked(LedgerFuture<'static, Decision>),
@@ -60,7 +60,7 @@ impl InForce<'_> {
                     .map(|idempotency_key| Manner::Once { idempotency_key, lifetime }),
             };
             return Deciding(match manner {
-                Ok(manner) => State::Asked(self.ask(ledger.clone(), facts, manner)),
+                Ok(manner) => self.ask(ledger, facts, manner),
                 Err(error) => State::Made(Some(self.at_fault(error))),
             });
         }

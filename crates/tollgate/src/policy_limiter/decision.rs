@@ -14,7 +14,6 @@ use super::asked::Asked;
 use super::held_afar::HeldAfar;
 use super::refused::Refused;
 use super::ruleset::Ruleset;
-use crate::ledger::BucketState;
 use crate::{Charge, Guard, StoreMode, Verdict};
 
 /// What a policy decides of one request.
@@ -34,18 +33,9 @@ pub struct Decision {
     pub(super) open: Option<Box<Open>>,
 }
 
-/// What a shared ledger said of the buckets.
-pub(super) struct ToldByLedger {
-    /// In the order of the charges.
-    pub(super) buckets: Vec<BucketState>,
-    pub(super) mode: StoreMode,
-}
-
-/// Charges that are held until the response has come, and what a shared ledger said.
+/// Charges that are held until the response has come.
 #[derive(Default)]
 pub(super) struct Open {
-    /// What a shared ledger said, if it was asked.
-    pub(super) told: Option<ToldByLedger>,
     /// Those of enforced rules, if the response matters to any of them.
     pub(super) held: Option<Guard>,
     /// The same where they are in a shared ledger.
@@ -100,7 +90,7 @@ impl Decision {
 
     /// Upon what the verdict rests.
     pub fn mode(&self) -> StoreMode {
-        self.told().map_or(StoreMode::Exact, |told| told.mode)
+        self.asked.told().map_or(StoreMode::Exact, |(_, mode)| mode)
     }
 
     /// The enforced rules that were asked, in the policy's order.
@@ -140,12 +130,6 @@ impl Decision {
     #[inline]
     pub fn awaits_response(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.holds_any())
-    }
-
-    /// What a shared ledger said, if it was asked.
-    #[inline]
-    pub(super) fn told(&self) -> Option<&ToldByLedger> {
-        self.open.as_ref()?.told.as_ref()
     }
 
     /// Which of the charges denied.

@@ -9,8 +9,8 @@ use tollgate_policy::{Action, Consistency, Hit, KeySource, Mode, Policy, Rule as
 use super::error::PolicyError;
 use super::shadow_limiter::ShadowLimiter;
 use crate::answer::RuleText;
-use crate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, LedgerRule, OwnedKey, RuleNumber};
-use crate::{Breadth, Charge, Limiter, Rule, RuleError};
+use crate::ledger::{Ledger, LedgerRule, RuleCharge, RuleNumber};
+use crate::{Breadth, Charge, KeyKind, Limiter, Rule, RuleError};
 
 /// How often the buckets of one rule may be started anew in the life of a limiter, because its limit became another kind of limit.
 const GENERATIONS_MAX: u32 = 1_000;
@@ -128,10 +128,11 @@ impl Ruleset {
     }
 
     /// What a hit charges in the shared ledger.
-    pub(super) fn ledger_charge(&self, hit: &Hit<'_>) -> Option<LedgerCharge> {
-        let buckets = self.rules.get(hit.rule)?;
-        let limit = BucketLimit::Rule(buckets.in_ledger[usize::from(!hit.is_enforced)]?);
-        Some(LedgerCharge { bucket: Bucket { limit, key: OwnedKey::new(hit.key).ok()? }, cost: hit.cost })
+    #[inline]
+    pub(super) fn rule_charge<'k>(&self, hit: &Hit<'k>) -> Option<RuleCharge<'k>> {
+        let rule = self.rules.get(hit.rule)?.in_ledger[usize::from(!hit.is_enforced)]?;
+        KeyKind::Bytes.accept(hit.key).ok()?;
+        Some(RuleCharge { rule, key: hit.key, cost: hit.cost })
     }
 
     /// Sets the limits that the policy says. Balances carry over.

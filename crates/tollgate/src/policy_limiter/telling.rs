@@ -97,7 +97,7 @@ impl PolicyLimiter {
 impl Decision {
     /// What a shared ledger said of the bucket of a charge.
     fn told_of(&self, charge: usize) -> Option<&BucketState> {
-        self.told()?.buckets.get(charge)
+        self.asked.told()?.0.get(charge)
     }
 
     /// The header fields of an admission by one token bucket under the draft's profile alone, of which most has been written
