@@ -13,8 +13,6 @@ mod instance;
 mod instances;
 #[path = "local_mode/late.rs"]
 mod late;
-#[path = "local_mode/lines.rs"]
-mod lines;
 #[path = "local_mode/shares.rs"]
 mod shares;
 #[path = "local_mode/way_back.rs"]

@@ -1,11 +1,19 @@
-//! The log: a line for each change, never one for a check.
+//! The log: a line for each change, never one for a check. The only test of its program, since it listens to all of it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[macro_use]
+#[expect(unused_imports, dead_code, reason = "other tests use the rest")]
+mod fleet;
+#[path = "local_mode/instance.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod instance;
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::fleet::{RedisServer, until};
-use crate::instance::{Instance, SOON};
+use fleet::{RedisServer, until};
+use instance::{Instance, SOON};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -36,7 +44,6 @@ async fn an_outage_of_a_thousand_checks_is_a_handful_of_lines() {
     needs_redis!();
     let lines = Lines::default();
     let writer = lines.clone();
-    // For the whole process: every test runs in its own.
     let _ = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::DEBUG)
         .with_ansi(false)
