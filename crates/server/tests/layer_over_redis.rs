@@ -1,4 +1,12 @@
 //! The tower layer over Redis: one limit for all services, and every rule does what it says while the store is away.
+//!
+//! It is here because this crate sees both; the layer and the ledger do not see each other.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[macro_use]
+#[expect(unused_imports, dead_code, reason = "other tests use the rest")]
+#[path = "../../redis/tests/fleet/mod.rs"]
+mod fleet;
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,7 +18,7 @@ use tollgate_redis::RedisLedger;
 use tollgate_tower::{PeerAddress, TollgateLayer};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::fleet::RedisServer;
+use fleet::RedisServer;
 
 const WAIT: Duration = Duration::from_secs(5);
 
