@@ -63,6 +63,15 @@ impl Key {
 
     #[inline(never)]
     fn write_parts(&mut self, rule: &Rule, request: &Request<'_>) -> Option<()> {
+        // The next most usual: a user and nothing else, as below.
+        if let ([KeySource::User], Some(user)) = (&*rule.keys, request.facts.user)
+            && (1..KEY_BYTES_MAX - PART_HEAD_BYTES).contains(&user.len())
+        {
+            self.bytes.clear();
+            self.bytes.push(OF_PARTS);
+            self.push(PartKind::User as u8, user.as_bytes());
+            return Some(());
+        }
         let mut scratch = Scratch::default();
         let count = rule.keys.len();
         self.bytes.clear();

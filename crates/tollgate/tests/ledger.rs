@@ -207,8 +207,8 @@ fn what_the_ledger_admits_at_once_is_told_alike_and_all_else_is_asked() {
     assert_eq!((0..9).filter(|_| decide(&one).is_admitted()).count(), 5, "nothing was charged so far");
     *ledger.at_once.lock().unwrap() = 1;
     let facts = Facts { address: Some([192, 0, 2, 7].into()), ..Facts::new("GET", "/") };
-    let once = Asking::Once { idempotency_key: "order-7", lifetime: Span::from_secs(60) };
-    for asking in [Asking::Peek, once] {
+    let retried = Asking::Once { idempotency_key: "order-7", lifetime: Span::from_secs(60) };
+    for asking in [Asking::Peek, retried] {
         assert!(!at_once(one.policy().decide(&facts, asking)).is_admitted());
     }
     assert!(at_once(one.policy().decide_and_reserve(&facts, Span::from_secs(60))).unwrap().1.is_none());

@@ -151,3 +151,20 @@ fn the_bytes_of_a_key_outlive_the_program_and_never_change() {
         *b"\x01\x0b\0\x03GET\x0a\0\x02/a"
     );
 }
+
+#[test]
+fn a_user_alone_is_keyed_as_the_first_of_several_parts_and_hashed_where_it_is_long() {
+    for len in [1, 11, 24, 507, 508, 509, 600] {
+        let name = "u".repeat(len);
+        let alone = key(&[KeySource::User], &Facts { user: Some(&name), ..from("10.0.0.1") });
+        let head = if len <= 508 {
+            let [high, low] = u16::try_from(len).unwrap().to_be_bytes();
+            [&[OF_PARTS, PartKind::User as u8, high, low], name.as_bytes()].concat()
+        } else {
+            [&[OF_PARTS, PartKind::User as u8 | IS_HASHED, 0, 32], &*Sha256::digest(&name)].concat()
+        };
+        assert_eq!(alone, head, "{len} bytes");
+    }
+    let nobody = Facts { user: Some(""), ..from("10.0.0.1") };
+    assert_eq!(key(&[KeySource::User], &nobody), key(&[KeySource::User], &from("10.0.0.1")));
+}

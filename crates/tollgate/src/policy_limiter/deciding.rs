@@ -53,6 +53,10 @@ impl InForce<'_> {
     #[inline]
     pub fn decide(self, facts: &Facts<'_>, asking: Asking<'_>) -> Deciding {
         if let Some(ledger) = self.limiter.ledger() {
+            // Apart from the others: a decision is large, and is not to be copied.
+            if asking == Asking::Check {
+                return Deciding(self.ask(ledger, facts, Manner::Check));
+            }
             let manner = match asking {
                 Asking::Check => Ok(Manner::Check),
                 Asking::Peek => Ok(Manner::Peek),
