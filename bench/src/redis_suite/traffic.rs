@@ -91,9 +91,9 @@ mod tests {
     fn clients_are_called_by_their_numbers() {
         let (mut user, mut path) = ("longer than that".to_owned(), String::new());
         let facts = Client { user: 1_207, address: 258, endpoint: 7 }.facts(&mut user, &mut path);
-        assert_eq!((facts.user, facts.path), (Some("user:001207"), "/api/v1/07"));
+        assert_eq!((facts.user, facts.target), (Some("user:001207"), "/api/v1/07"));
         let facts = Client { user: 999_999, address: 0, endpoint: 99 }.facts(&mut user, &mut path);
-        assert_eq!((facts.user, facts.path), (Some("user:999999"), "/api/v1/99"));
+        assert_eq!((facts.user, facts.target), (Some("user:999999"), "/api/v1/99"));
     }
 
     #[test]

@@ -149,7 +149,7 @@ impl<'p> ScriptSubject<'p> {
     fn done(
         &mut self,
         now: Moment,
-        keys: Vec<KeyName>,
+        keys: &[KeyName],
         put: impl FnOnce(&mut Batch) -> Result<(), BatchError>,
     ) -> Result<Vec<Told>, Fault> {
         let now = micros(now);
@@ -157,7 +157,7 @@ impl<'p> ScriptSubject<'p> {
         let mut batch = Batch::new();
         put(&mut batch).map_err(fault_of_batch)?;
         let told = batch.read(&self.place.call(batch.call(), now)).unwrap_or_else(|error| panic!("{error}"));
-        self.expiry.note(self.place, &keys, now);
+        self.expiry.note(self.place, keys, now);
         Ok(told)
     }
 
@@ -167,8 +167,8 @@ impl<'p> ScriptSubject<'p> {
         asked: &[Asked],
         put: impl FnOnce(&mut Batch) -> Result<(), BatchError>,
     ) -> Result<Checked, Fault> {
-        let keys = asked.iter().map(|asked| asked.key.clone()).collect();
-        match self.done(now, keys, put)?.remove(0) {
+        let keys: Vec<KeyName> = asked.iter().map(|asked| asked.key.clone()).collect();
+        match self.done(now, &keys, put)?.remove(0) {
             Told::Checked(checked) => Ok(checked),
             other => panic!("{other:?}"),
         }
@@ -180,7 +180,7 @@ impl<'p> ScriptSubject<'p> {
         asked: &Asked,
         put: impl FnOnce(&mut Batch) -> Result<(), BatchError>,
     ) -> Result<Changed, Fault> {
-        match self.done(now, vec![asked.key.clone()], put)?.remove(0) {
+        match self.done(now, std::slice::from_ref(&asked.key), put)?.remove(0) {
             Told::Changed(changed) => Ok(changed),
             other => panic!("{other:?}"),
         }
@@ -258,10 +258,10 @@ impl Subject for ScriptSubject<'_> {
         let each: Vec<Result<Vec<Asked>, Fault>> =
             charges.iter().map(|charge| self.asked(std::slice::from_ref(charge), false)).collect();
         let sound: Vec<Asked> = each.iter().flatten().flatten().cloned().collect();
-        let keys = sound.iter().map(|asked| asked.key.clone()).collect();
+        let keys: Vec<KeyName> = sound.iter().map(|asked| asked.key.clone()).collect();
         let put =
             |batch: &mut Batch| sound.iter().try_for_each(|asked| batch.check(std::slice::from_ref(asked)));
-        let mut told = self.done(now, keys, put).expect("they are sound").into_iter();
+        let mut told = self.done(now, &keys, put).expect("they are sound").into_iter();
         let each = each.into_iter().map(|asked| match asked.map(|_| told.next()) {
             Ok(Some(Told::Checked(checked))) => outcome_of(checked.verdict()),
             Ok(other) => panic!("{other:?}"),
@@ -303,7 +303,7 @@ impl Subject for ScriptSubject<'_> {
             Err(fault) => return Outcome::Invalid(fault),
         };
         let checked = self.checked(now, &asked, |batch| batch.enter(&asked));
-        if let Ok(checked) = checked.as_ref().map(Checked::clone).map_err(|_| ())
+        if let Ok(checked) = checked.clone()
             && checked.is_admitted()
         {
             let mut made = ScriptSubject::made(charges, &asked, &checked);
@@ -364,9 +364,9 @@ impl Subject for ScriptSubject<'_> {
         let expected = expected.ok_or(SettleFault::Unknown)?;
         let costs = reserved.costs(settlement)?;
         let corrections = reserved.corrections(&costs, |rule| self.rules[rule.0].limit.clone());
-        let keys = reserved.made.iter().map(|made| made.key.clone()).collect();
+        let keys: Vec<KeyName> = reserved.made.iter().map(|made| made.key.clone()).collect();
         let put = |batch: &mut Batch| batch.settle(record.clone(), &expected, &corrections);
-        match self.done(now, keys, put).unwrap().remove(0) {
+        match self.done(now, &keys, put).unwrap().remove(0) {
             Told::Settled(changed) => {
                 self.expiry.forget(&record);
                 Ok(reserved.settled(&costs, &changed))

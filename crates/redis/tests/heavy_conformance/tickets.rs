@@ -66,8 +66,8 @@ impl Reserved {
             self.made.iter().zip(changed).map(|(made, changed)| {
                 let over = over(made);
                 // A counter takes whole steps; what is charged is no more than what was owed.
-                let charged = changed.taken().min(Tokens::from_micros(over));
-                (changed.given(), charged, Tokens::from_micros(over - charged.as_micros()))
+                let taken = changed.taken().min(Tokens::from_micros(over));
+                (changed.given(), taken, Tokens::from_micros(over - taken.as_micros()))
             })
         };
         Settled {
