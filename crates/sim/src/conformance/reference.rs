@@ -27,6 +27,8 @@ pub struct Reference {
     buckets: BTreeMap<BucketId, Bucket>,
     /// How often each bucket was reset.
     resets: BTreeMap<BucketId, u64>,
+    /// Under which tier: a store may remember a bucket for that alone.
+    reset_under: BTreeMap<BucketId, RuleId>,
     held: BTreeMap<Ticket, Vec<Receipt>>,
     open: BTreeMap<Ticket, Open>,
     /// Outcomes of checks that may be retried, and until when.
@@ -111,12 +113,13 @@ impl Reference {
     }
 
     fn is_under_another(&self, id: &BucketId, under: RuleId) -> bool {
-        self.buckets.get(id).is_some_and(|bucket| bucket.under != under)
+        let known = self.buckets.get(id).map(|bucket| bucket.under);
+        known.or(self.reset_under.get(id).copied()).is_some_and(|known| known != under)
     }
 
     fn is_full_under_another(&self, id: &BucketId, under: RuleId, now: Moment) -> bool {
         self.is_under_another(id, under)
-            && self.buckets.get(id).is_some_and(|bucket| {
+            && self.buckets.get(id).is_none_or(|bucket| {
                 let law = self.law(bucket.under);
                 law.balance(&bucket.state, now) == law.balance(&law.fresh(now), now)
             })

@@ -3,7 +3,7 @@
 use tollgate_core::{Algorithm, Cost, Moment, Span, Tokens};
 
 use super::promised::Promised;
-use super::{Bucket, LimitOfRule, Open, Reference, fault_of_key, tokens};
+use super::{LimitOfRule, Open, Reference, fault_of_key, tokens};
 use crate::conformance::answer::{Fault, Given, Left, Outcome, SettleFault, Settled};
 use crate::conformance::subject::{Breadth, Charge, Key, RuleId, Settlement, Subject, Ticket};
 
@@ -161,10 +161,7 @@ impl Subject for Reference {
             return Err(fault);
         }
         *self.resets.entry(self.id_of(charge)).or_default() += 1;
-        // A store may remember a bucket for its reset alone, and so under which tier it is full.
-        let (id, under) = (self.id_of(charge), charge.rule);
-        let fresh = self.state(&id, under, now);
-        self.buckets.entry(id).or_insert(Bucket { under, state: fresh });
+        self.reset_under.insert(self.id_of(charge), charge.rule);
         Ok(self.adjust(charge, now, |law, state| law.reset(state, now)))
     }
 
