@@ -11,6 +11,8 @@ mod fleet;
 mod expiry;
 #[path = "heavy_conformance/faults.rs"]
 mod faults;
+#[path = "heavy_conformance/lessee.rs"]
+mod lessee;
 #[path = "heavy_conformance/place.rs"]
 mod place;
 #[path = "heavy_conformance/script_subject.rs"]
@@ -38,6 +40,17 @@ fn redis_conforms() {
     let runtime = Runtime::new().unwrap();
     let server = runtime.block_on(RedisServer::start(""));
     conforms("Redis", &runtime, &server.url(), &[server.port]);
+}
+
+#[test]
+fn buckets_that_are_leased_conform() {
+    needs_redis!();
+    let runtime = Runtime::new().unwrap();
+    let server = runtime.block_on(RedisServer::start(""));
+    let place = Place::open(&runtime, &server.url(), &[server.port]);
+    let report = run_all(|| ScriptSubject::leased(&place));
+    println!("leased: {report}");
+    assert!(report.conforms() && report.skipped() == 0, "{report}");
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! A node that takes a slice of a bucket and gives it back at once, before anything else is done to it: as if nothing had been.
+
+use std::collections::BTreeMap;
+
+use tollgate_core::{Ask, Burst, LEASE_LIFE, LeaseTerms, Limit, Rate, Tokens};
+use tollgate_redis::{Batch, KeyName, SharedLimit, Told};
+
+use crate::place::Place;
+
+/// The node.
+pub(crate) struct Lessee {
+    terms: LeaseTerms,
+    /// How often it has asked for each bucket.
+    asked: BTreeMap<Vec<u8>, u64>,
+    /// How often it was given something.
+    pub(crate) granted: u64,
+}
+
+impl Lessee {
+    pub(crate) fn new() -> Lessee {
+        let limit = Limit::new(Rate::per_second(1_000), Burst::tokens(1_000)).unwrap();
+        let terms = LeaseTerms::new(&limit, 1, LEASE_LIFE).unwrap();
+        Lessee { terms, asked: BTreeMap::new(), granted: 0 }
+    }
+
+    /// Takes what there is of up to a token, and gives it back.
+    pub(crate) fn take_and_give_back(
+        &mut self,
+        place: &Place<'_>,
+        key: &KeyName,
+        limit: &SharedLimit,
+        now: u64,
+    ) {
+        // A name that cannot be leased stays exact.
+        let Some(record) = key.lease_record("n1") else { return };
+        let mut ask = |want: Tokens, back: Tokens| {
+            let seq = self.asked.entry(key.as_bytes().to_vec()).or_default();
+            *seq += 1;
+            let ask = Ask { seq: *seq, unspent: Tokens::ZERO, back, want, least: Tokens::from_micros(1) };
+            let mut batch = Batch::new();
+            batch.ask(key.clone(), limit, record.clone(), &ask, &self.terms).unwrap();
+            let told = batch.read(&place.call(batch.call(), now)).unwrap_or_else(|error| panic!("{error}"));
+            match told[0] {
+                Told::Leased(Some(answer)) => answer.granted,
+                ref other => panic!("{other:?}"),
+            }
+        };
+        let granted = ask(Tokens::from_micros(1_000_000), Tokens::ZERO);
+        ask(Tokens::ZERO, granted);
+        self.granted += u64::from(granted > Tokens::ZERO);
+    }
+}
