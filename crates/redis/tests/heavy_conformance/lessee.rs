@@ -1,4 +1,7 @@
 //! A node that takes a slice of a bucket and gives it back at once, before anything else is done to it: as if nothing had been.
+//!
+//! It takes nothing ahead of time, since that is what the bucket has not. Its subject keeps it from buckets of rules with several tiers: an ask moves a
+//! bucket to the tier that it names, as a check does, but a look, a gift or a reset does not.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +21,10 @@ pub(crate) struct Lessee {
 
 impl Lessee {
     pub(crate) fn new() -> Lessee {
-        let limit = Limit::new(Rate::per_second(1_000), Burst::tokens(1_000)).unwrap();
+        // So slow that a quarter of a life mints nothing.
+        let limit = Limit::new(Rate::per_year(1), Burst::tokens(1)).unwrap();
         let terms = LeaseTerms::new(&limit, 1, LEASE_LIFE).unwrap();
+        assert_eq!(terms.ahead_max(), 0);
         Lessee { terms, asked: BTreeMap::new(), granted: 0 }
     }
 

@@ -102,13 +102,15 @@ impl<'p> ScriptSubject<'p> {
         ScriptSubject { lessee: Some(Lessee::new()), ..ScriptSubject::new(place) }
     }
 
-    /// Slices of the token buckets among these are taken and given back.
+    /// Slices of the token buckets among these, but for those of rules with tiers, are taken and given back.
     fn lease(&mut self, asked: &[Asked], now: Moment) {
         self.expiry.expire(self.place, micros(now));
         let Some(lessee) = &mut self.lessee else { return };
         for Asked { key, limit, .. } in asked {
             let tier = self.rules.iter().find(|tier| tier.limit == *limit);
-            if tier.is_some_and(|tier| tier.is_token_bucket) {
+            let is_alone =
+                |tier: &Tier| self.rules.iter().filter(|other| other.rule == tier.rule).count() == 1;
+            if tier.is_some_and(|tier| tier.is_token_bucket && is_alone(tier)) {
                 lessee.take_and_give_back(self.place, key, limit, micros(now));
                 self.expiry.note(self.place, std::slice::from_ref(key), micros(now));
             }
