@@ -20,6 +20,8 @@ mod script_subject;
 #[path = "heavy_conformance/tickets.rs"]
 mod tickets;
 
+use std::cell::Cell;
+
 use fleet::{ClusterFleet, RedisServer, SentinelFleet};
 use place::Place;
 use script_subject::ScriptSubject;
@@ -48,9 +50,11 @@ fn buckets_that_are_leased_conform() {
     let runtime = Runtime::new().unwrap();
     let server = runtime.block_on(RedisServer::start(""));
     let place = Place::open(&runtime, &server.url(), &[server.port]);
-    let report = run_all(|| ScriptSubject::leased(&place));
-    println!("leased: {report}");
+    let granted = Cell::new(0);
+    let report = run_all(|| ScriptSubject::leased(&place, &granted));
+    println!("leased, {} slices: {report}", granted.get());
     assert!(report.conforms() && report.skipped() == 0, "{report}");
+    assert!(granted.get() > 1_000, "{} slices", granted.get());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! It takes nothing ahead of time, since that is what the bucket has not. Its subject keeps it from buckets of rules with several tiers: an ask moves a
 //! bucket to the tier that it names, as a check does, but a look, a gift or a reset does not.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tollgate_core::{Ask, Burst, LEASE_LIFE, LeaseTerms, Limit, Rate, Tokens};
@@ -11,21 +12,21 @@ use tollgate_redis::{Batch, KeyName, SharedLimit, Told};
 use crate::place::Place;
 
 /// The node.
-pub(crate) struct Lessee {
+pub(crate) struct Lessee<'g> {
     terms: LeaseTerms,
     /// How often it has asked for each bucket.
     asked: BTreeMap<Vec<u8>, u64>,
-    /// How often it was given something.
-    pub(crate) granted: u64,
+    /// How often it and others of its kind were given something.
+    granted: &'g Cell<u64>,
 }
 
-impl Lessee {
-    pub(crate) fn new() -> Lessee {
+impl Lessee<'_> {
+    pub(crate) fn new(granted: &Cell<u64>) -> Lessee<'_> {
         // So slow that a quarter of a life mints nothing.
         let limit = Limit::new(Rate::per_year(1), Burst::tokens(1)).unwrap();
         let terms = LeaseTerms::new(&limit, 1, LEASE_LIFE).unwrap();
         assert_eq!(terms.ahead_max(), 0);
-        Lessee { terms, asked: BTreeMap::new(), granted: 0 }
+        Lessee { terms, asked: BTreeMap::new(), granted }
     }
 
     /// Takes what there is of up to a token, and gives it back.
@@ -52,6 +53,6 @@ impl Lessee {
         };
         let granted = ask(Tokens::from_micros(1_000_000), Tokens::ZERO);
         ask(Tokens::ZERO, granted);
-        self.granted += u64::from(granted > Tokens::ZERO);
+        self.granted.set(self.granted.get() + u64::from(granted > Tokens::ZERO));
     }
 }

@@ -3,6 +3,7 @@
 //! Limits are declared on the server, by the same record that nodes agree by. Names and limits go in, what the script said comes out;
 //! nothing is decided here but which of several faults is told first.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tollgate::CheckError;
@@ -32,7 +33,7 @@ pub(crate) struct ScriptSubject<'p> {
     rules: Vec<Tier>,
     expiry: Expiry,
     /// Who takes slices before each operation, if anybody does.
-    lessee: Option<Lessee>,
+    lessee: Option<Lessee<'p>>,
     held: BTreeMap<Ticket, Vec<Made>>,
     reserved: BTreeMap<Ticket, Reserved>,
 }
@@ -97,9 +98,9 @@ impl<'p> ScriptSubject<'p> {
         }
     }
 
-    /// The same, where somebody takes a slice of every token bucket and gives it back before each operation.
-    pub(crate) fn leased(place: &'p Place<'p>) -> ScriptSubject<'p> {
-        ScriptSubject { lessee: Some(Lessee::new()), ..ScriptSubject::new(place) }
+    /// The same, where somebody takes a slice of every token bucket and gives it back before each operation; `granted` counts them.
+    pub(crate) fn leased(place: &'p Place<'p>, granted: &'p Cell<u64>) -> ScriptSubject<'p> {
+        ScriptSubject { lessee: Some(Lessee::new(granted)), ..ScriptSubject::new(place) }
     }
 
     /// Slices of the token buckets among these, but for those of rules with tiers, are taken and given back.
