@@ -11,12 +11,16 @@ mod fleet;
 mod expiry;
 #[path = "heavy_conformance/faults.rs"]
 mod faults;
+#[path = "heavy_conformance/lessee.rs"]
+mod lessee;
 #[path = "heavy_conformance/place.rs"]
 mod place;
 #[path = "heavy_conformance/script_subject.rs"]
 mod script_subject;
 #[path = "heavy_conformance/tickets.rs"]
 mod tickets;
+
+use std::cell::Cell;
 
 use fleet::{ClusterFleet, RedisServer, SentinelFleet};
 use place::Place;
@@ -38,6 +42,19 @@ fn redis_conforms() {
     let runtime = Runtime::new().unwrap();
     let server = runtime.block_on(RedisServer::start(""));
     conforms("Redis", &runtime, &server.url(), &[server.port]);
+}
+
+#[test]
+fn buckets_that_are_leased_conform() {
+    needs_redis!();
+    let runtime = Runtime::new().unwrap();
+    let server = runtime.block_on(RedisServer::start(""));
+    let place = Place::open(&runtime, &server.url(), &[server.port]);
+    let granted = Cell::new(0);
+    let report = run_all(|| ScriptSubject::leased(&place, &granted));
+    println!("leased, {} slices: {report}", granted.get());
+    assert!(report.conforms() && report.skipped() == 0, "{report}");
+    assert!(granted.get() > 1_000, "{} slices", granted.get());
 }
 
 #[test]

@@ -48,8 +48,9 @@ pub fn ask_ledger(
     let held = taken_out(&mut bucket, record);
     let unspent = ask.unspent.as_micros().min(held);
     let back = ask.back.as_micros().min(held - unspent);
-    // No more than there is room for, where the burst was lowered meanwhile.
-    bucket.balance = (bucket.balance + back.cast_signed()).min(room(terms, &bucket, unspent).max(0));
+    // No more is given back than there is room for, where the burst was lowered meanwhile; though it was raised again.
+    let most = bucket.full_beside(terms, unspent, bucket.stamp).max(bucket.balance);
+    bucket.balance = (bucket.balance + back.cast_signed()).min(most);
     let (granted, ahead) = granted(terms, &bucket, ask, unspent);
 
     bucket.balance -= granted.cast_signed();
@@ -192,6 +193,16 @@ mod tests {
         assert_eq!(node.of(), (800_000_000, 200_000_000, 0));
         node.ask(&ask(3, 900, 0, 0), NOW);
         assert_eq!(node.of(), (800_000_000, 200_000_000, 0), "and reports no more");
+    }
+
+    #[test]
+    fn what_is_given_back_after_the_burst_was_lowered_is_no_gift_though_it_was_raised_again() {
+        let mut node = Stored::default();
+        node.ask(&ask(1, 0, 0, 300), NOW);
+        let low = Limit::new(Rate::per_second(1_000), Burst::tokens(10)).unwrap();
+        let raised = terms().changed(&low, NOW + 1).unwrap().changed(terms().limit(), NOW + 2).unwrap();
+        let (bucket, _) = ask_ledger(&raised, node.0, node.1, &ask(2, 0, 300, 0), NOW + 2).write.unwrap();
+        assert_eq!((bucket.balance, bucket.held_new), (10_000_000, 0), "what any bucket holds by then");
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl LedgerBucket {
     #[must_use]
     pub fn given(self, terms: &LeaseTerms, amount: u64, now: u64) -> LedgerBucket {
         let mut bucket = self.at(terms, now);
-        let room = bucket.room(terms);
+        let room = (bucket.full_beside(terms, 0, now) - bucket.balance).max(0).cast_unsigned();
         bucket.balance += (if amount < room { amount } else { room }).cast_signed();
         bucket
     }
@@ -126,9 +126,15 @@ impl LedgerBucket {
     #[must_use]
     pub fn filled(self, terms: &LeaseTerms, now: u64) -> LedgerBucket {
         let mut bucket = self.at(terms, now);
-        let full = LedgerBucket::full(terms, now).balance;
-        bucket.balance = (full - (bucket.held_new + bucket.held_old).cast_signed()).max(0);
+        bucket.balance = bucket.full_beside(terms, 0, now);
         bucket
+    }
+
+    /// What a full bucket holds at `now` beside all that is held, and `more`: while a raised burst is being refilled into, less than the burst
+    /// leaves.
+    pub(super) fn full_beside(&self, terms: &LeaseTerms, more: u64, now: u64) -> i64 {
+        let full = LedgerBucket::full(terms, now).balance;
+        (full - (self.held_new + self.held_old + more).cast_signed()).max(0)
     }
 
     /// Microseconds from `now` until the balance is `amount`, if nobody asks meanwhile and nothing is given back: slices that
@@ -154,16 +160,19 @@ impl LedgerBucket {
             return Some(self.stamp);
         }
         let missing = (amount.cast_signed() - self.balance).cast_unsigned();
-        (missing <= self.room(terms)).then(|| self.stamp + terms.ledger().time_to_mint(self.stamp, missing))
+        (missing <= self.room(terms)).then(|| minted_at(terms, self.stamp, missing))
     }
 
     /// Refills until `until`, which is not before the stamp and not after the end of the epoch, through the limits of that time.
     fn refilled(mut self, terms: &LeaseTerms, until: u64) -> LedgerBucket {
+        let begun = self.stamp;
         let mut limits = terms.past().rev().chain([terms.ledger()]).peekable();
         while let Some(limit) = limits.next() {
             match limits.peek() {
-                Some(next) if next.from() <= self.stamp => {}
-                Some(next) => self = self.refilled_by(limit, next.from().min(until)),
+                Some(next) if begun < next.from().min(until) && limit.from() <= until => {
+                    self = self.refilled_by(limit, next.from().min(until));
+                }
+                Some(_) => {}
                 None => self = self.refilled_by(limit, until),
             }
         }
@@ -172,9 +181,9 @@ impl LedgerBucket {
 
     /// Refills by one limit.
     fn refilled_by(mut self, limit: &LedgerLimit, until: u64) -> LedgerBucket {
-        // Only a burst that was lowered can make the balance larger, or the debt deeper, than these.
+        // Only a limit that was changed can make the balance larger, or the debt deeper, than these.
         let most = self.most(limit);
-        self.balance = self.balance.min(most).max(-limit.debt_max().cast_signed());
+        self.balance = self.balance.min(most).max(-limit.debt_kept_max().cast_signed());
         let room = (most - self.balance).cast_unsigned();
         self.balance += limit.minted(self.stamp, until, room).cast_signed();
         self.stamp = until;
@@ -199,6 +208,23 @@ impl LedgerBucket {
     }
 }
 
+/// When so many micro-tokens have been minted since `start` (µs): until a limit that begins later is in force, by those before it.
+fn minted_at(terms: &LeaseTerms, start: u64, missing: u64) -> u64 {
+    let (mut at, mut missing) = (start, missing);
+    let later = terms.past().rev().skip(1).chain([terms.ledger()]);
+    for (limit, next) in terms.past().rev().zip(later) {
+        if at >= next.from() {
+            continue;
+        }
+        let minted = limit.minted(at, next.from(), missing);
+        if minted == missing {
+            return at + limit.time_to_mint(at, missing);
+        }
+        (at, missing) = (next.from(), missing - minted);
+    }
+    at + terms.ledger().time_to_mint(at, missing)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,6 +236,11 @@ mod tests {
     fn terms(per_second: u64, burst: u64) -> LeaseTerms {
         let limit = Limit::new(Rate::per_second(per_second), Burst::tokens(burst)).unwrap();
         LeaseTerms::new(&limit, 4, Span::from_micros(LIFE)).unwrap()
+    }
+
+    fn changed(terms: &LeaseTerms, per_second: u64, burst: u64, from: u64) -> LeaseTerms {
+        let limit = Limit::new(Rate::per_second(per_second), Burst::tokens(burst)).unwrap();
+        terms.changed(&limit, from).unwrap()
     }
 
     #[test]
@@ -302,6 +333,36 @@ mod tests {
         assert_eq!(held.taken(&terms, 70, 10, NOW).balance, -10);
         assert_eq!(LedgerBucket { balance: -11, ..held }.taken(&terms, 70, 10, NOW).balance, -11);
         assert_eq!(held.filled(&terms, NOW).balance, 40_000_000);
+    }
+
+    /// As of a bucket of which nobody holds a slice: a raised burst is room, and not tokens.
+    #[test]
+    fn after_a_raise_nothing_given_makes_a_bucket_hold_more_than_one_that_was_never_charged() {
+        let raised = changed(&terms(100, 10), 100, 100, NOW);
+        let held = LedgerBucket { balance: 0, held_new: 4_000_000, ..LedgerBucket::full(&raised, NOW) };
+        assert_eq!(held.given(&raised, u64::MAX, NOW).balance, 6_000_000);
+        let later = NOW + 100_000;
+        assert_eq!(held.given(&raised, u64::MAX, later).balance, 16_000_000);
+        assert_eq!(held.filled(&raised, later).balance, 16_000_000);
+    }
+
+    #[test]
+    fn a_debt_that_is_deeper_than_a_lowered_burst_is_owed_still() {
+        let lowered = changed(&terms(100, 100), 100, 10, NOW);
+        let owing = LedgerBucket { balance: -50_000_000, ..LedgerBucket::full(&lowered, NOW) };
+        assert_eq!(owing.at(&lowered, NOW + 100_000).balance, -40_000_000);
+    }
+
+    /// Changes of one moment begin a microsecond after one another, so the last of them in the future.
+    #[test]
+    fn until_a_limit_begins_those_before_it_mint_and_none_that_has_not_begun_clamps() {
+        let between = changed(&terms(10, 50), 10, 5, NOW + 1);
+        let last = changed(&between, 10, 50, NOW + 2);
+        let bucket = LedgerBucket::unleased(&last, 0, NOW, NOW);
+        assert_eq!(bucket.wait_for(&last, 1_000_000, NOW), 100_000);
+        let bucket = LedgerBucket::unleased(&last, 40_000_000, NOW - 1, NOW);
+        assert_eq!(bucket.at(&last, NOW).balance, 40_000_010);
+        assert_eq!(bucket.at(&last, NOW + 2).balance, 5_000_000);
     }
 
     /// A stamp that is ahead of the clock may be further ahead than a slice lives.

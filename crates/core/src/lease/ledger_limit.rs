@@ -14,6 +14,9 @@ const EXACT_MAX: u128 = 1 << 53;
 /// Longest time from empty to full: 2^51 µs, 71 years. A time of day plus this is below 2^53 until the year 2112.
 const MICROSECONDS_TO_FULL_MAX: u128 = 1 << 51;
 
+/// Longest time in which a debt that is kept is repaid, unless it is a burst: 2^50 µs, 35 years.
+const MICROSECONDS_TO_REPAY_MAX: u64 = 1 << 50;
+
 /// A [`Limit`] that a shared ledger keeps exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LedgerLimit {
@@ -76,11 +79,17 @@ impl LedgerLimit {
         self.burst
     }
 
-    /// The deepest debt of a bucket, in micro-tokens: a burst, and so that debt and burst together are within
+    /// The deepest debt that a slice makes, in micro-tokens: a burst, and so that debt and burst together are within
     /// [`LEDGER_BURST_MICROS_MAX`].
-    pub(super) const fn debt_max(&self) -> u64 {
-        let room = LEDGER_BURST_MICROS_MAX - self.burst;
-        if room < self.burst { room } else { self.burst }
+    pub(super) fn debt_max(&self) -> u64 {
+        self.burst.min(LEDGER_BURST_MICROS_MAX - self.burst)
+    }
+
+    /// The deepest debt that is kept beside slices, in micro-tokens: a burst, or what 35 years repay if that is more, and so that debt and burst
+    /// together are within [`LEDGER_BURST_MICROS_MAX`]. Only a change of the limit makes a debt deeper.
+    pub(super) fn debt_kept_max(&self) -> u64 {
+        let repaid = (MICROSECONDS_TO_REPAY_MAX / self.den).saturating_mul(self.num);
+        repaid.max(self.burst).min(LEDGER_BURST_MICROS_MAX - self.burst)
     }
 
     /// Micro-tokens minted from `start` to `end` (µs), but at most `most`. Differences of what is minted since the limit is in force,

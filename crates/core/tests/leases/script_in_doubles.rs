@@ -45,7 +45,10 @@ struct Bucket {
 impl Rule {
     fn of(limit: &LedgerLimit) -> Rule {
         let [num, den, burst] = limit.terms().map(Double::of);
-        let debt = burst.min(Double::of(LEDGER_BURST_MICROS_MAX) - burst);
+        let (most, periods) = (Double::of(LEDGER_BURST_MICROS_MAX), Double::of(1 << 50).div(den));
+        // In the script the product may be inexact where it is above the most.
+        let repaid = if periods > most.div(num) { most } else { periods * num };
+        let debt = repaid.max(burst).min(most - burst);
         Rule { num, den, burst, from: Double::of(limit.from()), frac: Double::of(limit.fraction()), debt }
     }
 
@@ -106,14 +109,39 @@ impl Terms {
     }
 
     fn refilled(&self, mut k: Bucket, until: Double) -> Bucket {
+        let begun = k.t;
         for (i, limit) in self.limits.iter().enumerate() {
             match self.limits.get(i + 1) {
-                Some(next) if next.from <= k.t => {}
-                Some(next) => k = limit.refilled(k, next.from.min(until)),
+                Some(next) if begun < next.from.min(until) && limit.from <= until => {
+                    k = limit.refilled(k, next.from.min(until));
+                }
+                Some(_) => {}
                 None => k = limit.refilled(k, until),
             }
         }
         k
+    }
+
+    /// What a bucket that was never charged holds.
+    fn full(&self, now: Double) -> Double {
+        let oldest = self.limits[0];
+        let t = if self.limits.len() == 1 { now } else { oldest.from.min(now) };
+        self.refilled(Bucket { b: oldest.burst, t, e: ZERO, x: ZERO, r1: ZERO, r0: ZERO }, now).b
+    }
+
+    fn minted_at(&self, start: Double, mut missing: Double) -> Double {
+        let mut at = start;
+        for (limit, next) in self.limits.iter().zip(&self.limits[1..]) {
+            if at >= next.from {
+                continue;
+            }
+            let minted = limit.minted(at, next.from, missing);
+            if minted == missing {
+                return at + limit.time_to_mint(at, missing);
+            }
+            (at, missing) = (next.from, missing - minted);
+        }
+        at + self.newest().time_to_mint(at, missing)
     }
 
     fn at(&self, mut k: Bucket, now: Double) -> Bucket {
@@ -155,8 +183,7 @@ impl Terms {
             return Some(k.t);
         }
         let missing = amount - k.b;
-        let limit = self.newest();
-        (missing <= limit.most(k) - k.b).then(|| k.t + limit.time_to_mint(k.t, missing))
+        (missing <= self.newest().most(k) - k.b).then(|| self.minted_at(k.t, missing))
     }
 
     /// Granted, wait, held and balance; and whether it is to be written.
@@ -183,7 +210,8 @@ impl Terms {
         let wanted = Double::of(ask.want.as_micros()).min(self.burst);
         let least = Double::of(ask.least.as_micros()).max(ONE).min(wanted);
         let room = self.burst - (k.r1 + k.r0 + unspent);
-        k.b = (k.b + back).min(room.max(ZERO));
+        let most = (self.full(k.t) - (k.r1 + k.r0 + unspent)).max(ZERO).max(k.b);
+        k.b = (k.b + back).min(most);
         let (mut granted, mut wait) = (ZERO, ZERO);
         if wanted > ZERO {
             if k.b >= wanted {

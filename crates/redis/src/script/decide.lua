@@ -344,14 +344,25 @@ local function time_to_mint(s, missing, x)
   return begin - r + steps - x
 end
 
--- The most that can be stored: a full bucket, or an empty queue.
-local function cap(L, s)
+-- The most that can be stored: a full bucket, or an empty queue; of a bucket of which nodes hold slices, what is left beside them.
+local function cap(L, s, out)
   if L.k == 'q' then return 0 end
+  if out then return s.burst > out and s.burst - out or 0 end
   return s.burst
 end
 
+-- A debt beside slices is kept down to a burst, or to what 35 years repay if that is more: a wait for it can be told exactly.
+local REPAID = 1125899906842624 -- 2^50 microseconds
+local function kept(s, b)
+  if b >= -s.burst and b >= s.burst - BURST_MAX then return b end
+  local debt = floor(REPAID / s.den) * s.num
+  if debt < s.burst then debt = s.burst end
+  if debt > BURST_MAX - s.burst then debt = BURST_MAX - s.burst end
+  return b < -debt and -debt or b
+end
+
 -- What `b` at `t` has become at `upto`, through the limits that the rule had since. `past` is newest first.
-local function carry(L, b, t, upto)
+local function carry(L, b, t, upto, out)
   local past, stamp = L.past, t
   local count = #past
   local oldest = past[count].from
@@ -359,7 +370,7 @@ local function carry(L, b, t, upto)
     local low, till = L.low, oldest < upto and oldest or upto
     if low and t < till then
       b = b + minted({ num = low[1], den = low[2], from = t, frac = 0 }, t, till)
-      local most = L.k == 'q' and 0 or low[3]
+      local most = cap(L, { burst = low[3] }, out)
       if b > most then b = most end
     end
     if t < till then t = till end
@@ -370,23 +381,25 @@ local function carry(L, b, t, upto)
     if till > upto then till = upto end
     -- Also through a limit that was in force for no time at all: its burst clamps.
     if stamp < till and s.from <= upto then
+      if out then b = kept(s, b) end
       b = b + minted(s, t, till)
-      local most = cap(L, s)
+      local most = cap(L, s, out)
       if b > most then b = most end
       t = till
     end
   end
+  if out then b = kept(L, b) end
   b = b + minted(L, t, upto)
-  local most = cap(L, L)
+  local most = cap(L, L, out)
   if b > most then b = most end
   return b
 end
 
--- The most that any bucket can hold now: less than full while a raised burst is being refilled into.
-local function capacity(L)
+-- The most that any bucket can hold now, or at `upto`: less than full while a raised burst is being refilled into.
+local function capacity(L, upto)
   local most = cap(L, L)
   if L.head and L.k ~= 'q' then
-    local grown = L.head + minted(L, L.from, now)
+    local grown = L.head + minted(L, L.from, upto or now)
     if grown < most then most = grown end
   end
   return most
@@ -411,33 +424,37 @@ local function absent(L)
   return b
 end
 
+-- How long after now a bucket that lacks `missing` at `upto` can pay.
+local window_wait
+local function wait_for(L, missing, upto)
+  if L.window then return window_wait(L, missing, upto) end
+  local x, past = upto, L.past
+  if past and x < L.from then
+    -- The clock was set back to before the limit was changed: until then the old ones hold.
+    for i = #past, 1, -1 do
+      local s = past[i]
+      local till = i == 1 and L.from or past[i - 1].from
+      if x < till then
+        local there = minted(s, x, till)
+        if there >= missing then return time_to_mint(s, missing, x) + x - now end
+        missing, x = missing - there, till
+      end
+    end
+  end
+  return time_to_mint(L, missing, x) + x - now
+end
+
 -- Slices ------------------------------------------------------------------------------------------------------------------
 -- A node may hold a slice of a bucket and spend it by itself. What is out counts against the burst: balance + held <= burst, for
 -- every operation. As `LedgerBucket` of tollgate-core, line by line.
-local function room_beside(s, out)
-  return s.burst > out and s.burst - out or 0
-end
 
 -- What `b` at `t` has become at `upto`, while `out` is held, through the limits that the rule had since.
 local function refilled(L, b, t, out, upto)
-  local past = L.past
-  for i = past and #past or 0, 0, -1 do
-    local s, till = L, nil
-    if i > 0 then
-      s, till = past[i], i == 1 and L.from or past[i - 1].from
-    end
-    if not till or till > t then
-      if not till or till > upto then till = upto end
-      local most, deepest = room_beside(s, out), BURST_MAX - s.burst
-      if deepest > s.burst then deepest = s.burst end
-      if b > most then b = most end
-      if b < -deepest then b = -deepest end
-      b = b + minted(s, t, till)
-      if b > most then b = most end
-      t = till
-    end
-  end
-  return b, t
+  if L.past and t < L.from then return carry(L, b, t, upto, out), upto end
+  b = kept(L, b) + minted(L, t, upto)
+  local most = cap(L, L, out)
+  if b > most then b = most end
+  return b, upto
 end
 
 -- What a bucket with slices out has become: balance, stamp, slices, whether the stamp must follow the clock. When an epoch ends, slices
@@ -468,8 +485,8 @@ end
 -- When the balance would be `amount` if the epoch went on for ever; nil if slices take the room for it.
 local function reaches(L, b, t, out, amount)
   if b >= amount then return t end
-  if amount - b > room_beside(L, out) - b then return nil end
-  return t + time_to_mint(L, amount - b, t)
+  if amount > cap(L, L, out) then return nil end
+  return now + wait_for(L, amount - b, t)
 end
 
 -- How long after `from` the balance is `amount`, if nobody asks and no slice is renewed.
@@ -528,26 +545,6 @@ local function level(L, k)
 end
 local function label(L, k)
   if L.fam then tags[k] = L.tag > 0 and L.tag or nil end
-end
-
--- How long after now a bucket that lacks `missing` at `upto` can pay.
-local window_wait
-local function wait_for(L, missing, upto)
-  if L.window then return window_wait(L, missing, upto) end
-  local x, past = upto, L.past
-  if past and x < L.from then
-    -- The clock was set back to before the limit was changed: until then the old ones hold.
-    for i = #past, 1, -1 do
-      local s = past[i]
-      local till = i == 1 and L.from or past[i - 1].from
-      if x < till then
-        local there = minted(s, x, till)
-        if there >= missing then return time_to_mint(s, missing, x) + x - now end
-        missing, x = missing - there, till
-      end
-    end
-  end
-  return time_to_mint(L, missing, x) + x - now
 end
 
 -- Milliseconds until a bucket is full by the slowest rate the rule may take, and a margin. What is owed outlives a rate that is cut.
@@ -1087,7 +1084,11 @@ local function give(L, k, micros)
   if L.other then return change_other(L, k, 'give', micros) end
   L = standing(L, k)
   local b, upto = level(L, k)
-  local after, most = b + micros, leases[k] and room_beside(L, out_of(k)) or capacity(L)
+  local after, most = b + micros, capacity(L)
+  if leases[k] then
+    most = most - out_of(k)
+    if most < 0 then most = 0 end
+  end
   if after > most then after = most end
   if held[k] and L.k ~= 'q' and after > b then store(L, k, after, upto) else after = b end
   return b + offset(L), after + offset(L)
@@ -1231,9 +1232,12 @@ local function ask(L, k, record, seq, unspent, back, want, least, ahead, life)
   end
   if unspent > known then unspent = known end
   if back > known - unspent then back = known - unspent end
-  -- No more than there is room for, where the burst was lowered meanwhile.
-  local room = L.burst - (lease[3] + lease[4] + unspent)
-  local most = room > 0 and room or 0
+  local beside = lease[3] + lease[4] + unspent
+  local room = L.burst - beside
+  -- No more is given back than there is room for, where the burst was lowered meanwhile; though it was raised again.
+  local most = capacity(L, t) - beside
+  if most < 0 then most = 0 end
+  if most < b then most = b end
   b = b + back
   if b > most then b = most end
 

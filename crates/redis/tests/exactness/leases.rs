@@ -64,11 +64,7 @@ impl Rule {
             let Ok(history) = LimitHistory::new(&declared(&limits, 0), now) else { continue };
             let Ok(terms) = LeaseTerms::new(&limits[0], nodes, life) else { continue };
             let is_kept = |at| LimitHistory::new(&declared(&limits, at), now).is_ok();
-            // Debts are deeper than a burst only where that was lowered, and then forgiven down to it while slices are out.
-            let quarter = Span::from_nanos(life.as_nanos() / 4);
-            let debt_max = limits.iter().map(|limit| limit.minted_in(quarter)).max();
-            let is_shallow = debt_max <= limits.iter().map(Limit::burst).min();
-            if (1..limits.len()).all(is_kept) && (is_shallow || !limits.iter().all(is_whole)) {
+            if (1..limits.len()).all(is_kept) {
                 let (terms, shared) = (terms.since(now, 0), history.limit().unwrap());
                 return Rule { terms, history, shared, limits, changes: 0 };
             }
@@ -224,8 +220,7 @@ impl Client {
                 if is_there { after } else { before }
             }
             2 | 3 => {
-                let shallowest = rule.limits.iter().map(|limit| limit.burst().as_micros()).min().unwrap();
-                let debt = rng.u64(..=shallowest);
+                let debt = rng.u64(..=terms.limit().burst().as_micros());
                 batch.take(key, &rule.shared, amount, Tokens::from_micros(debt)).unwrap();
                 let debt = debt.min(9_000_000_000_000_000 - terms.limit().burst().as_micros());
                 let after = stored.taken(terms, amount.as_micros(), debt, now);

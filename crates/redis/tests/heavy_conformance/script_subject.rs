@@ -3,6 +3,7 @@
 //! Limits are declared on the server, by the same record that nodes agree by. Names and limits go in, what the script said comes out;
 //! nothing is decided here but which of several faults is told first.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use tollgate::CheckError;
@@ -18,6 +19,7 @@ use tollgate_sim::conformance::{
 
 use crate::expiry::Expiry;
 use crate::faults::{fault_of, fault_of_batch, outcome_of};
+use crate::lessee::Lessee;
 use crate::place::Place;
 use crate::tickets::{Made, Reserved};
 
@@ -30,6 +32,8 @@ pub(crate) struct ScriptSubject<'p> {
     keys: KeySpace,
     rules: Vec<Tier>,
     expiry: Expiry,
+    /// Who takes slices before each operation, if anybody does.
+    lessee: Option<Lessee<'p>>,
     held: BTreeMap<Ticket, Vec<Made>>,
     reserved: BTreeMap<Ticket, Reserved>,
 }
@@ -39,6 +43,7 @@ struct Tier {
     /// Under whose name its buckets are.
     rule: RuleIdentity,
     identity: RuleIdentity,
+    is_token_bucket: bool,
     history: LimitHistory,
     limit: SharedLimit,
 }
@@ -87,8 +92,29 @@ impl<'p> ScriptSubject<'p> {
             keys: place.new_keys(),
             rules: Vec::new(),
             expiry: Expiry::default(),
+            lessee: None,
             held: BTreeMap::new(),
             reserved: BTreeMap::new(),
+        }
+    }
+
+    /// The same, where somebody takes a slice of every token bucket and gives it back before each operation; `granted` counts them.
+    pub(crate) fn leased(place: &'p Place<'p>, granted: &'p Cell<u64>) -> ScriptSubject<'p> {
+        ScriptSubject { lessee: Some(Lessee::new(granted)), ..ScriptSubject::new(place) }
+    }
+
+    /// Slices of the token buckets among these, but for those of rules with tiers, are taken and given back.
+    fn lease(&mut self, asked: &[Asked], now: Moment) {
+        self.expiry.expire(self.place, micros(now));
+        let Some(lessee) = &mut self.lessee else { return };
+        for Asked { key, limit, .. } in asked {
+            let tier = self.rules.iter().find(|tier| tier.limit == *limit);
+            let is_alone =
+                |tier: &Tier| self.rules.iter().filter(|other| other.rule == tier.rule).count() == 1;
+            if tier.is_some_and(|tier| tier.is_token_bucket && is_alone(tier)) {
+                lessee.take_and_give_back(self.place, key, limit, micros(now));
+                self.expiry.note(self.place, std::slice::from_ref(key), micros(now));
+            }
         }
     }
 
@@ -168,6 +194,7 @@ impl<'p> ScriptSubject<'p> {
         put: impl FnOnce(&mut Batch) -> Result<(), BatchError>,
     ) -> Result<Checked, Fault> {
         let keys: Vec<KeyName> = asked.iter().map(|asked| asked.key.clone()).collect();
+        self.lease(asked, now);
         match self.done(now, &keys, put)?.remove(0) {
             Told::Checked(checked) => Ok(checked),
             other => panic!("{other:?}"),
@@ -180,6 +207,7 @@ impl<'p> ScriptSubject<'p> {
         asked: &Asked,
         put: impl FnOnce(&mut Batch) -> Result<(), BatchError>,
     ) -> Result<Changed, Fault> {
+        self.lease(std::slice::from_ref(asked), now);
         match self.done(now, std::slice::from_ref(&asked.key), put)?.remove(0) {
             Told::Changed(changed) => Ok(changed),
             other => panic!("{other:?}"),
@@ -214,9 +242,10 @@ impl Subject for ScriptSubject<'_> {
 
     fn rule(&mut self, name: &str, _: Breadth, limit: Algorithm, now: Moment) -> RuleId {
         let rule = RuleIdentity::new("suite", name);
+        let is_token_bucket = matches!(limit, Algorithm::TokenBucket(_));
         let history = self.declare(&rule, limit, now).expect("the name is new");
         let limit = history.limit().unwrap();
-        self.rules.push(Tier { identity: rule.tier(""), rule, history, limit });
+        self.rules.push(Tier { identity: rule.tier(""), is_token_bucket, rule, history, limit });
         RuleId(self.rules.len() - 1)
     }
 
@@ -228,9 +257,10 @@ impl Subject for ScriptSubject<'_> {
             .change(&Declared { algorithm: limit, slowest: None }, micros(now) + 1)
             .ok()?;
         let identity = rule.tier(name);
+        let is_token_bucket = matches!(limit, Algorithm::TokenBucket(_));
         let history = self.declare(&identity, limit, now).expect("the name is new to the rule");
         let limit = history.limit().unwrap();
-        self.rules.push(Tier { identity, rule: rule.clone(), history, limit });
+        self.rules.push(Tier { identity, is_token_bucket, rule: rule.clone(), history, limit });
         self.renew(&rule);
         Some(RuleId(self.rules.len() - 1))
     }
@@ -261,6 +291,7 @@ impl Subject for ScriptSubject<'_> {
         let keys: Vec<KeyName> = sound.iter().map(|asked| asked.key.clone()).collect();
         let put =
             |batch: &mut Batch| sound.iter().try_for_each(|asked| batch.check(std::slice::from_ref(asked)));
+        self.lease(&sound, now);
         let mut told = self.done(now, &keys, put).expect("they are sound").into_iter();
         let each = each.into_iter().map(|asked| match asked.map(|_| told.next()) {
             Ok(Some(Told::Checked(checked))) => outcome_of(checked.verdict()),
