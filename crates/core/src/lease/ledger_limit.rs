@@ -59,6 +59,17 @@ impl LedgerLimit {
         LedgerLimit { from, fraction: fraction % self.den, ..self }
     }
 
+    /// The same limit, in force from `from` (µs) on, where `before` was until then: what that had minted beyond whole micro-tokens is not
+    /// lost. Slices that were granted ahead of time count on it.
+    #[must_use]
+    pub fn after(self, before: &LedgerLimit, from: u64) -> LedgerLimit {
+        let steps = u128::from(from.saturating_sub(before.from)) * u128::from(before.num);
+        let rest = (steps + u128::from(before.fraction)) % u128::from(before.den);
+        // Rounded down; below this one's denominator, since the rest is below that of the other.
+        let fraction = rest * u128::from(self.den) / u128::from(before.den);
+        self.since(from, u64::try_from(fraction).unwrap_or(0))
+    }
+
     /// When it came into force, µs.
     pub const fn from(&self) -> u64 {
         self.from

@@ -74,7 +74,7 @@ impl LeaseTerms {
         let from = from.max(self.ledger.from() + 1);
         let [newest, newer, older, _] = self.past;
         let past = [Some(self.ledger), newest, newer, older];
-        Ok(LeaseTerms { ledger: next.ledger.since(from, 0), past, ..next })
+        Ok(LeaseTerms { ledger: next.ledger.after(&self.ledger, from), past, ..next })
     }
 
     /// The same terms, in force from `from` (µs of the store's clock) on; `fraction` is what had been minted by then beyond whole
