@@ -90,7 +90,8 @@ impl Reference {
 
     /// Whether the charge is to a known bucket under another tier than before.
     pub fn changes_tier(&self, charge: &Charge) -> bool {
-        self.is_under_another(&self.id_of(charge), charge.rule)
+        let id = self.id_of(charge);
+        self.is_under_another(&id, charge.rule) || self.was_reset_under_another(&id, charge.rule)
     }
 
     /// The same, and the bucket is full at `now`; then stores may differ (see [`RuleId`]).
@@ -113,16 +114,21 @@ impl Reference {
     }
 
     fn is_under_another(&self, id: &BucketId, under: RuleId) -> bool {
-        let known = self.buckets.get(id).map(|bucket| bucket.under);
-        known.or(self.reset_under.get(id).copied()).is_some_and(|known| known != under)
+        self.buckets.get(id).is_some_and(|bucket| bucket.under != under)
+    }
+
+    /// Whether a bucket that nobody need know was reset under another tier.
+    fn was_reset_under_another(&self, id: &BucketId, under: RuleId) -> bool {
+        !self.buckets.contains_key(id) && self.reset_under.get(id).is_some_and(|reset| *reset != under)
     }
 
     fn is_full_under_another(&self, id: &BucketId, under: RuleId, now: Moment) -> bool {
-        self.is_under_another(id, under)
-            && self.buckets.get(id).is_none_or(|bucket| {
-                let law = self.law(bucket.under);
-                law.balance(&bucket.state, now) == law.balance(&law.fresh(now), now)
-            })
+        let is_full = |bucket: &Bucket| {
+            let law = self.law(bucket.under);
+            law.balance(&bucket.state, now) == law.balance(&law.fresh(now), now)
+        };
+        self.was_reset_under_another(id, under)
+            || self.buckets.get(id).is_some_and(|bucket| bucket.under != under && is_full(bucket))
     }
 
     fn resets_of(&self, id: &BucketId) -> u64 {
