@@ -48,7 +48,7 @@ impl Default for LinkOptions {
         LinkOptions {
             calls_max: 1_024,
             dial_timeout: Duration::from_millis(500),
-            heartbeat: Duration::from_millis(250),
+            heartbeat: Duration::from_millis(150),
             silence_max: Duration::from_secs(1),
             poll: Duration::from_millis(500),
             back_off_min: Duration::from_millis(10),

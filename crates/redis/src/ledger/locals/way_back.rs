@@ -14,7 +14,7 @@ use crate::ledger::Inner;
 use crate::{Batch, BatchError, KeyName, LinkError, Pending, SharedLimit, Told};
 
 /// How often buckets are looked after that are to go back.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(20);
 /// How long the store may take for them: nobody waits.
 const WITHIN: Duration = Duration::from_millis(250);
 /// Most buckets that go back at a time.
