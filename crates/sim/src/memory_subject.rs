@@ -13,7 +13,8 @@ use tollgate::{
 };
 use tollgate_core::{Algorithm, Moment, Span, Tokens};
 
-use self::names::{breadth_of, fault_of, given_of, left_of, outcome_of, settle_fault_of, settled_of};
+use self::names::{breadth_of, given_of, left_of, settle_fault_of, settled_of};
+pub use self::names::{fault_of, outcome_of};
 use crate::conformance::{
     Breadth, Charge, Fault, Given, Key, Left, Outcome, RuleId, START, SettleFault, Settled, Settlement,
     Subject, Ticket,

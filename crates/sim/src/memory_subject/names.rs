@@ -13,7 +13,8 @@ pub(super) fn breadth_of(breadth: Breadth) -> tollgate::Breadth {
     }
 }
 
-pub(super) fn outcome_of(verdict: Verdict) -> Outcome {
+/// A verdict, as the suite calls it.
+pub fn outcome_of(verdict: Verdict) -> Outcome {
     match verdict {
         Verdict::Admit { remaining, delay } => Outcome::Admit { remaining, delay },
         Verdict::Deny { cause: Cause::Crowded, .. } => Outcome::Crowded,
@@ -23,7 +24,11 @@ pub(super) fn outcome_of(verdict: Verdict) -> Outcome {
     }
 }
 
-pub(super) fn fault_of(error: CheckError) -> Fault {
+/// What is wrong with a check, as the suite calls it. Only for errors that the suite provokes.
+///
+/// # Panics
+/// For any other.
+pub fn fault_of(error: CheckError) -> Fault {
     match error {
         CheckError::EmptyKey => Fault::EmptyKey,
         CheckError::EmptyIdempotencyKey => Fault::EmptyIdempotencyKey,
