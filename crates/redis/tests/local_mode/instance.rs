@@ -73,11 +73,16 @@ impl Instance {
         admitted
     }
 
-    /// Whole tokens that are left there: those that a check would leave, and its own.
+    /// Whole tokens that are left there.
     pub(crate) async fn left(&self, path: &str) -> u64 {
+        self.left_micros(path).await / 1_000_000
+    }
+
+    /// Micro-tokens that are left there: those that a check would leave, and its own.
+    pub(crate) async fn left_micros(&self, path: &str) -> u64 {
         let peek = self.peek(path).await;
         let left = self.limiter.balances(&peek).next().unwrap();
-        left.whole() + u64::from(peek.is_admitted())
+        left.as_micros() + 1_000_000 * u64::from(peek.is_admitted())
     }
 }
 

@@ -17,8 +17,12 @@ fn policy(instances: u32) -> String {
 
 const PATHS: [&str; 4] = ["/client", "/window", "/closed", "/open"];
 
-/// An instance behind a proxy, whose store answers 200 ms late while `checks` ask at once; how many are admitted.
-async fn late(server: &RedisServer, instances: u32, path: &str, checks: usize) -> (usize, Instance) {
+/// Micro-tokens that 1/d mints within [`SOON`], rounded up.
+const MINTED: u64 = 58;
+
+/// An instance behind a proxy, whose store answers 200 ms late while `checks` ask at once. How many are admitted, and the proxy, through
+/// which what is to be given back still goes.
+async fn late(server: &RedisServer, instances: u32, path: &str, checks: usize) -> (usize, FaultProxy) {
     let proxy = FaultProxy::before(server.port).await;
     let instance = Instance::start(&proxy.url(), &policy(instances), &PATHS).await;
     proxy.set_latency(Duration::from_millis(200));
@@ -28,8 +32,7 @@ async fn late(server: &RedisServer, instances: u32, path: &str, checks: usize) -
     until("the answers have come", SOON, is_late).await;
     proxy.set_latency(Duration::ZERO);
     instance.is_exact(path).await;
-    drop(proxy);
-    (admitted, Instance::start(&server.url(), &policy(instances), &PATHS).await)
+    (admitted, proxy)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -37,8 +40,9 @@ async fn what_this_node_admitted_and_the_store_charged_late_is_charged_once() {
     needs_redis!();
     for path in ["/client", "/window", "/open"] {
         let server = RedisServer::start("").await;
-        let (admitted, fresh) = late(&server, 1, path, 3).await;
+        let (admitted, _proxy) = late(&server, 1, path, 3).await;
         assert_eq!(admitted, 3);
+        let fresh = Instance::start(&server.url(), &policy(1), &PATHS).await;
         let seven = || async { fresh.left(path).await == 7 };
         until(&format!("each of {path} was charged once"), SOON, seven).await;
     }
@@ -49,10 +53,13 @@ async fn what_this_node_denied_and_the_store_charged_late_is_given_back() {
     needs_redis!();
     for (path, expected) in [("/client", 5), ("/window", 5), ("/closed", 0)] {
         let server = RedisServer::start("").await;
-        let (admitted, fresh) = late(&server, 2, path, 8).await;
+        let (admitted, _proxy) = late(&server, 2, path, 8).await;
         assert_eq!(admitted, expected, "{path}: its share, or nobody");
-        let left = 10 - u64::try_from(expected).unwrap();
-        let as_decided = || async { fresh.left(path).await == left };
+        let fresh = Instance::start(&server.url(), &policy(2), &PATHS).await;
+        let left = 1_000_000 * (10 - u64::try_from(expected).unwrap());
+        // Of each charge that is given back, what was minted meanwhile is kept back.
+        let as_told = left - 8 * MINTED..=left + MINTED;
+        let as_decided = || async { as_told.contains(&fresh.left_micros(path).await) };
         until(&format!("of {path} only what was admitted is charged"), SOON, as_decided).await;
     }
 }
