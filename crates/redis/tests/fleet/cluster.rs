@@ -1,10 +1,6 @@
 //! A cluster of three masters without replicas.
 
-use std::time::Duration;
-
-use redis::RedisResult;
-
-use super::{RedisServer, until};
+use super::{RedisServer, SET_UP_MAX, until};
 
 /// A node's settings: what is lost is taken for lost after a second, and costs no other slot.
 const SETTINGS: &str = "--cluster-enabled yes --cluster-node-timeout 1000 --cluster-require-full-coverage no";
@@ -18,6 +14,13 @@ pub(crate) struct ClusterFleet {
 
 impl ClusterFleet {
     pub(crate) async fn start() -> ClusterFleet {
+        let fleet = ClusterFleet::strangers().await;
+        fleet.meet().await;
+        fleet
+    }
+
+    /// The masters with their slots, none of which knows another yet.
+    pub(crate) async fn strangers() -> ClusterFleet {
         let mut nodes = Vec::new();
         for _ in 0..3 {
             nodes.push(RedisServer::start(SETTINGS).await);
@@ -30,42 +33,19 @@ impl ClusterFleet {
             node.tell(&format!("CLUSTER ADDSLOTS {}", slots.join(" "))).await;
             node.tell(&format!("CLUSTER SET-CONFIG-EPOCH {}", index + 1)).await;
         }
-        for node in &nodes[1..] {
-            nodes[0].tell(&format!("CLUSTER MEET 127.0.0.1 {}", node.port)).await;
-        }
-        let fleet = ClusterFleet { nodes };
-        let is_whole = || async {
-            for node in &fleet.nodes {
-                let info: String = node.ask("CLUSTER INFO").await.unwrap_or_default();
-                if !(info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:16384")) {
-                    return false;
-                }
-            }
-            true
-        };
-        until("the cluster is whole", Duration::from_secs(15), is_whole).await;
-        fleet
+        ClusterFleet { nodes }
+    }
+
+    /// Waits until all know each other, and whose every slot is.
+    pub(crate) async fn meet(&self) {
+        acquaint(&self.nodes.iter().collect::<Vec<_>>()).await;
     }
 
     /// Adds a node that follows one of the masters, and takes its place should it fail. Waits until it could.
     pub(crate) async fn add_replica(&mut self, master: usize) {
         let replica = RedisServer::start(SETTINGS).await;
         let id = self.id(master).await;
-        replica.tell(&format!("CLUSTER MEET 127.0.0.1 {}", self.nodes[master].port)).await;
-        let knows = |node: RedisResult<String>| {
-            node.is_ok_and(|info| {
-                info.contains("cluster_known_nodes:4") && info.contains("cluster_slots_ok:16384")
-            })
-        };
-        let all_know = || async {
-            for node in self.nodes.iter().chain([&replica]) {
-                if !knows(node.ask("CLUSTER INFO").await) {
-                    return false;
-                }
-            }
-            true
-        };
-        until("all know each other", Duration::from_secs(10), all_know).await;
+        acquaint(&self.nodes.iter().chain([&replica]).collect::<Vec<_>>()).await;
         replica.tell(&format!("CLUSTER REPLICATE {id}")).await;
         let follows = || async {
             replica
@@ -73,7 +53,7 @@ impl ClusterFleet {
                 .await
                 .is_ok_and(|info| info.contains("master_link_status:up"))
         };
-        until("the replica follows", Duration::from_secs(10), follows).await;
+        until("the replica follows", SET_UP_MAX, follows).await;
         let all_agree = || async {
             for node in self.nodes.iter().chain([&replica]) {
                 let nodes: String = node.ask("CLUSTER NODES").await.unwrap_or_default();
@@ -84,7 +64,7 @@ impl ClusterFleet {
             }
             true
         };
-        until("all know whom it follows", Duration::from_secs(10), all_agree).await;
+        until("all know whom it follows", SET_UP_MAX, all_agree).await;
         self.nodes.push(replica);
     }
 
@@ -100,7 +80,7 @@ impl ClusterFleet {
     }
 
     async fn id(&self, node: usize) -> String {
-        self.nodes[node].ask("CLUSTER MYID").await.unwrap()
+        self.nodes[node].ask_words(&[b"CLUSTER", b"MYID"]).await.unwrap()
     }
 
     /// Begins to move a slot: keys that are there stay until they are moved, new ones are asked for at the new place.
@@ -113,8 +93,9 @@ impl ClusterFleet {
     /// Moves the keys of the slot.
     pub(crate) async fn move_keys(&self, slot: u16, from: usize, to: usize) {
         loop {
-            let keys: Vec<Vec<u8>> =
-                self.nodes[from].ask(&format!("CLUSTER GETKEYSINSLOT {slot} 100")).await.unwrap();
+            let slot = slot.to_string();
+            let words: [&[u8]; 4] = [b"CLUSTER", b"GETKEYSINSLOT", slot.as_bytes(), b"100"];
+            let keys: Vec<Vec<u8>> = self.nodes[from].ask_words(&words).await.unwrap();
             if keys.is_empty() {
                 return;
             }
@@ -135,4 +116,29 @@ impl ClusterFleet {
             node.tell(&format!("CLUSTER SETSLOT {slot} NODE {id}")).await;
         }
     }
+}
+
+/// Waits until all know each other, and whose every slot is.
+///
+/// `CLUSTER MEET` is said once and may come to nothing: a handshake that takes longer than the node timeout is given up, and by one side
+/// alone, so that one knows the other and is not known to it, for good. So whoever does not list another meets it, as often as it takes.
+async fn acquaint(nodes: &[&RedisServer]) {
+    let is_whole = || async {
+        let mut is_whole = true;
+        for node in nodes {
+            // Those that it shakes hands with are listed as well.
+            let Ok(listed) = node.ask::<String>("CLUSTER NODES").await else { return false };
+            let missed = nodes.iter().filter(|other| !listed.contains(&format!("127.0.0.1:{}@", other.port)));
+            for other in missed.filter(|other| other.port != node.port) {
+                node.tell(&format!("CLUSTER MEET 127.0.0.1 {}", other.port)).await;
+            }
+            let info: String = node.ask("CLUSTER INFO").await.unwrap_or_default();
+            let known = format!("cluster_known_nodes:{}\r", nodes.len());
+            is_whole &= [known.as_str(), "cluster_state:ok", "cluster_slots_ok:16384"]
+                .iter()
+                .all(|line| info.contains(line));
+        }
+        is_whole
+    };
+    until("the cluster is whole", SET_UP_MAX, is_whole).await;
 }

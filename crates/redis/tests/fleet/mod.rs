@@ -31,6 +31,9 @@ use std::future::Future;
 use std::io::Write;
 use std::time::Duration;
 
+/// How long servers may take to be ready for a test. No promise of ours: a busy machine may take its time.
+pub(crate) const SET_UP_MAX: Duration = Duration::from_mins(2);
+
 /// Waits until something is so, looking every few milliseconds; fails the test if that takes longer than `within`.
 #[track_caller]
 pub(crate) fn until<F: Future<Output = bool>>(

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{RedisServer, free_port, until};
+use super::{RedisServer, SET_UP_MAX, free_port, until};
 
 /// How long a sentinel waits before it takes the master for dead.
 const DOWN_AFTER_MS: u32 = 500;
@@ -24,7 +24,7 @@ impl SentinelFleet {
                 .await
                 .is_ok_and(|info| info.contains("master_link_status:up"))
         };
-        until("the replica follows", Duration::from_secs(10), replicates).await;
+        until("the replica follows", SET_UP_MAX, replicates).await;
         let sentinels: Vec<RedisServer> = (0..3).map(|_| spawn_sentinel(port)).collect();
         for sentinel in &sentinels {
             sentinel.wait().await;
@@ -39,7 +39,7 @@ impl SentinelFleet {
             }
             true
         };
-        until("the sentinels know each other", Duration::from_secs(10), knows_all).await;
+        until("the sentinels know each other", SET_UP_MAX, knows_all).await;
         fleet
     }
 

@@ -10,10 +10,14 @@ use std::time::Duration;
 use redis::{FromRedisValue, RedisResult};
 
 use super::mortal::mortal;
-use super::until;
+use super::{SET_UP_MAX, until};
 
 /// Lines of a server's log that a failed test shows.
 const LOG_LINES: usize = 30;
+/// How many ports a server tries.
+const PORTS_TRIED_MAX: u32 = 5;
+/// How long a look at a server may take: it may be stopped, and whoever waits for something looks again.
+const LOOK_MAX: Duration = Duration::from_secs(1);
 
 /// A server. It can be killed, stopped, and started again on the same port.
 pub(crate) struct RedisServer {
@@ -35,26 +39,50 @@ pub(crate) fn free_port() -> u16 {
 impl RedisServer {
     /// A fresh, empty server with these further settings, as in `--maxmemory 2mb`.
     pub(crate) async fn start(settings: &str) -> RedisServer {
-        let server = RedisServer::spawn(free_port(), settings);
-        server.wait().await;
-        server
+        RedisServer::listening(settings, |_| ()).await
     }
 
     /// The same that lets in only whoever knows the password.
     pub(crate) async fn start_locked(settings: &str, login: &'static str) -> RedisServer {
-        let mut server = RedisServer::spawn(free_port(), settings);
-        server.login = login;
-        server.wait().await;
-        server
+        RedisServer::listening(settings, |server| server.login = login).await
     }
 
     /// The same of another release.
     pub(crate) async fn start_component(component: &'static str) -> RedisServer {
-        let mut server = RedisServer::prepare(free_port(), "");
-        server.component = component;
-        server.launch();
-        server.wait().await;
-        server
+        RedisServer::listening("", |server| server.component = component).await
+    }
+
+    /// One that answers. A server ends if somebody took its port meanwhile, or has that of its cluster bus, 10000 above: then another port
+    /// is tried.
+    async fn listening(settings: &str, amend: impl Fn(&mut RedisServer)) -> RedisServer {
+        let mut tried = 0;
+        loop {
+            let mut server = RedisServer::prepare(free_port(), settings);
+            amend(&mut server);
+            server.launch();
+            let is_there = tokio::time::timeout(SET_UP_MAX, server.answers_or_ends()).await;
+            if is_there == Ok(true) {
+                return server;
+            }
+            tried += 1;
+            assert!(
+                is_there.is_ok() && tried < PORTS_TRIED_MAX,
+                "a server does not answer, tried {tried} times"
+            );
+        }
+    }
+
+    /// Waits until it answers, or has ended: then `false`.
+    async fn answers_or_ends(&mut self) -> bool {
+        loop {
+            if self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some()) {
+                return false;
+            }
+            if self.is_answering().await {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// One that listens some time soon.
@@ -94,35 +122,46 @@ impl RedisServer {
 
     /// Waits until it answers.
     pub(crate) async fn wait(&self) {
-        let answers = || async { matches!(self.ask::<String>("PING").await, Ok(pong) if pong == "PONG") };
-        until("the server answers", Duration::from_secs(10), answers).await;
+        until("the server answers", SET_UP_MAX, || self.is_answering()).await;
+    }
+
+    async fn is_answering(&self) -> bool {
+        self.ask::<String>("PING").await.is_ok_and(|pong| pong == "PONG")
     }
 
     pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A command with its words between blanks, on a connection of its own.
+    /// A command with its words between blanks, on a connection of its own; an error if the answer takes longer than [`LOOK_MAX`].
     pub(crate) async fn ask<T: FromRedisValue>(&self, line: &str) -> RedisResult<T> {
         let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-        self.ask_words(&words).await
+        self.ask_within(LOOK_MAX, &words).await
     }
 
-    /// The same, where a word may hold anything.
+    /// The same, where a word may hold anything, and the answer may take its time.
     pub(crate) async fn ask_words<T: FromRedisValue>(&self, words: &[&[u8]]) -> RedisResult<T> {
+        self.ask_within(SET_UP_MAX, words).await
+    }
+
+    /// The same, where the answer does not matter, but that it is no error.
+    pub(crate) async fn tell(&self, line: &str) {
+        let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+        let said: RedisResult<redis::Value> = self.ask_words(&words).await;
+        said.unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+
+    async fn ask_within<T: FromRedisValue>(&self, patience: Duration, words: &[&[u8]]) -> RedisResult<T> {
         let client = redis::Client::open(format!("redis://{}127.0.0.1:{}", self.login, self.port))?;
-        let mut connection = client.get_multiplexed_async_connection().await?;
+        let patient = redis::AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(patience))
+            .set_response_timeout(Some(patience));
+        let mut connection = client.get_multiplexed_async_connection_with_config(&patient).await?;
         let mut command = redis::Cmd::new();
         for word in words {
             command.arg(*word);
         }
         command.query_async(&mut connection).await
-    }
-
-    /// The same, where the answer does not matter, but that it is no error.
-    pub(crate) async fn tell(&self, line: &str) {
-        let said: RedisResult<redis::Value> = self.ask(line).await;
-        said.unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 
     /// `kill -9`: it is gone before this returns, and so is what it held.

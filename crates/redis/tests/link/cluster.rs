@@ -9,6 +9,19 @@ use tollgate_redis::{Call, LinkError, Script, slot_of};
 use crate::asking::{PATIENCE, RECOVERY_MAX, batch_of, check, left, open};
 use crate::fleet::{ClusterFleet, RedisServer, until};
 
+/// What a busy machine does to the servers of a test: one gets no turn until the others have given up its handshake.
+#[tokio::test]
+async fn a_fleet_becomes_whole_though_a_node_is_slow_to_meet_the_others() {
+    needs_redis!();
+    let fleet = ClusterFleet::strangers().await;
+    fleet.nodes[1].signal("STOP");
+    let wakes = async {
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+        fleet.nodes[1].signal("CONT");
+    };
+    tokio::join!(fleet.meet(), wakes);
+}
+
 #[tokio::test]
 async fn keys_are_found_wherever_they_are_and_in_one_round_trip() {
     needs_redis!();
