@@ -1,9 +1,11 @@
 //! One real server on a free port, in a folder of its own.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -14,6 +16,8 @@ use super::{SET_UP_MAX, until};
 
 /// Lines of a server's log that a failed test shows.
 const LOG_LINES: usize = 30;
+/// What a server's log says when it has all its ports.
+const LISTENS: &str = "Ready to accept connections";
 /// How many ports a server tries.
 const PORTS_TRIED_MAX: u32 = 5;
 /// How long a look at a server may take: it may be stopped, and whoever waits for something looks again.
@@ -31,9 +35,15 @@ pub(crate) struct RedisServer {
     login: &'static str,
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago, and that no other test of this process was given: two that start at the same time would.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
+    }
 }
 
 impl RedisServer {
@@ -72,13 +82,14 @@ impl RedisServer {
         }
     }
 
-    /// Waits until it answers, or has ended: then `false`.
+    /// Waits until it answers, or has ended: then `false`. Whoever took its port may answer as well, so it must have said that it listens.
     async fn answers_or_ends(&mut self) -> bool {
         loop {
             if self.child.as_mut().is_none_or(|child| child.try_wait().unwrap().is_some()) {
                 return false;
             }
-            if self.is_answering().await {
+            let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+            if log.contains(LISTENS) && self.is_answering().await {
                 return true;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
