@@ -173,6 +173,15 @@ impl Rule {
         Charge { wish, breadth: self.breadth, limiter: self.shared.serial }
     }
 
+    /// `cost` from a bucket that is kept elsewhere, so that its key need not be hashed: for lists that are told by others what the
+    /// bucket holds.
+    #[cfg(feature = "policy")]
+    #[inline]
+    pub(crate) fn charge_elsewhere(&self, cost: Cost) -> Charge {
+        let wish = if cost.as_micros() == 0 { Err(CheckError::ZeroCost) } else { Ok(self.wish_of(0, cost)) };
+        Charge { wish, breadth: self.breadth, limiter: self.shared.serial }
+    }
+
     /// Sends for the bucket of `key`, for a check that comes soon.
     #[cfg(feature = "policy")]
     #[inline]

@@ -1,12 +1,9 @@
 //! What an admitted client is told, kept until its response is there.
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use tollgate::{Decision, DraftFields, PolicyLimiter};
 
 use crate::fields::Fields;
-
-const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// The header fields of an admission.
 #[derive(Debug)]
@@ -34,25 +31,11 @@ impl AdmissionFields {
     #[inline]
     pub(crate) fn add_to(self, headers: &mut HeaderMap) {
         match self {
-            AdmissionFields::Draft(draft) if headers.is_empty() || !has_draft(headers) => {
-                write(draft, headers);
-            }
+            AdmissionFields::Draft(draft) => draft.add_to(headers),
             AdmissionFields::Listed(fields) if !fields.is_any_in(headers) => fields.write_to(headers),
-            _ => {}
+            AdmissionFields::Listed(_) => {}
         }
     }
-}
-
-fn has_draft(headers: &HeaderMap) -> bool {
-    headers.contains_key(RATE_LIMIT_POLICY) || headers.contains_key(RATE_LIMIT)
-}
-
-#[inline]
-fn write(draft: DraftFields, headers: &mut HeaderMap) {
-    let DraftFields { policy, limit } = draft;
-    headers.reserve(2);
-    headers.insert(RATE_LIMIT_POLICY, policy);
-    headers.insert(RATE_LIMIT, limit);
 }
 
 #[cfg(test)]
@@ -60,7 +43,7 @@ mod tests {
     use tollgate::Limiter;
     use tollgate::policy::{Facts, Policy};
 
-    use http::HeaderValue;
+    use http::{HeaderName, HeaderValue};
 
     use super::*;
 

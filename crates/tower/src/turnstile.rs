@@ -6,7 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use http_body::SizeHint;
-use tollgate::policy::{Claims, ClientAddressSettings, Facts, HeaderFields, client_address, trust_line};
+use tollgate::policy::{
+    Claims, ClientAddressSettings, Facts, HeaderFields, Trust, client_address, trust_line,
+};
 use tollgate::{Asking, Deciding, Decision, InForce, PolicyLimiter};
 
 use crate::admission_fields::AdmissionFields;
@@ -57,7 +59,6 @@ impl Turnstile {
     pub(crate) fn pass(&self, head: RequestHead<'_>, body: &SizeHint) -> Passage {
         let (policy, fields) = (self.limiter.policy(), HeaderFields(head.headers));
         let address = self.client_address(&policy, head);
-        policy.send_for(address);
         let token = self.read_token(&policy, fields);
         let (user, plan) = match (head.extensions.get::<Principal>(), &token) {
             // The plan of somebody's token is not that of whom the program knows.
@@ -117,12 +118,18 @@ impl Turnstile {
         Box::new(answer::denial(&self.limiter, decision, answer::grpc_type(head)))
     }
 
-    /// The client's address by what the policy trusts (K3).
+    /// The client's address by what the policy trusts (K3). Its bucket is sent for as soon as it is known.
     #[inline]
     fn client_address(&self, policy: &InForce<'_>, head: RequestHead<'_>) -> Option<IpAddr> {
         let (settings, peer) = (&policy.client_address, peer::of(head.extensions));
-        let is_unknown = peer.is_none();
+        let (is_unknown, is_client) = (peer.is_none(), settings.trust == Trust::Nobody);
+        if is_client {
+            policy.send_for(peer);
+        }
         let found = client_address(settings, peer, &HeaderFields(head.headers));
+        if !is_client {
+            policy.send_for(found.address);
+        }
         if is_unknown || found.ignored_forwarding_header {
             self.note_peer(settings, head);
         }

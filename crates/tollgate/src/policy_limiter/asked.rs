@@ -6,6 +6,7 @@
 use std::cell::Cell;
 
 use arrayvec::ArrayVec;
+use siphasher::sip::SipHasher13;
 use tollgate_core::{CHARGES_MAX, Cost, Tokens};
 
 use crate::ledger::{BucketState, Ledger, LedgerCharge, RuleCharge, RuleNumber};
@@ -101,6 +102,12 @@ impl Asked {
         }
         afar.buckets = buckets;
         afar.buckets.iter().map(|bucket| bucket.remaining).min()
+    }
+
+    /// A number for whoever has these keys in a shared ledger, the same on every node.
+    #[cold]
+    pub(super) fn client_afar(&self) -> Option<u64> {
+        Some(SipHasher13::new().hash(&self.lists.as_ref()?.afar.keys))
     }
 
     /// Takes out what a ledger is to be asked for.

@@ -100,9 +100,7 @@ impl InForce<'_> {
         let mut watching = Vec::new();
         let Decision { ruleset, asked, refused, .. } = &mut decision;
         let ruling = ruleset.book.rule_on(facts, self.limiter.unix_s(ruleset), |hit| {
-            let (Some(charge), Some(afar)) = (ruleset.charge(&hit), ruleset.rule_charge(&hit)) else {
-                return;
-            };
+            let Some((charge, afar)) = ruleset.charge_afar(&hit) else { return };
             if hit.is_enforced {
                 asked.push_afar(hit.rule, charge, afar);
             } else if !is_peek {
@@ -117,7 +115,7 @@ impl InForce<'_> {
 impl Decision {
     /// What to ask a ledger that has to be waited for.
     fn question(&mut self, facts: &Facts<'_>, manner: Manner, watching: Watching) -> Question {
-        self.client = super::decision::client(facts);
+        self.client = super::decision::client(facts).or_else(|| self.asked.client_afar());
         // Kept over a wait, during which the thread has other requests to look at policies for.
         self.ruleset = Loaded::from_inner(Arc::clone(&self.ruleset));
         let watched = (!watching.is_empty()).then(|| {

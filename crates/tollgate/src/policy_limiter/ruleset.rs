@@ -1,6 +1,7 @@
 //! A policy and the buckets of its rules: what one check works with. Swapped whole.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Algorithm, Limit};
@@ -41,7 +42,7 @@ struct Buckets {
     /// The response matters to its charges: it takes places, settles or refunds.
     awaits_response: bool,
     /// What answers always say of it; `None` of rules that charge nothing.
-    text: Option<RuleText>,
+    text: Option<Arc<RuleText>>,
     counts: RuleCounts,
 }
 
@@ -127,12 +128,13 @@ impl Ruleset {
         Ok(())
     }
 
-    /// What a hit charges in the shared ledger.
+    /// What a hit charges in the shared ledger, and the same as it stands in the list of charges.
     #[inline]
-    pub(super) fn rule_charge<'k>(&self, hit: &Hit<'k>) -> Option<RuleCharge<'k>> {
-        let rule = self.rules.get(hit.rule)?.in_ledger[usize::from(!hit.is_enforced)]?;
+    pub(super) fn charge_afar<'k>(&self, hit: &Hit<'k>) -> Option<(Charge, RuleCharge<'k>)> {
+        let (buckets, handle) = self.asked_by(hit)?;
+        let rule = buckets.in_ledger[usize::from(!hit.is_enforced)]?;
         KeyKind::Bytes.accept(hit.key).ok()?;
-        Some(RuleCharge { rule, key: hit.key, cost: hit.cost })
+        Some((handle.charge_elsewhere(hit.cost), RuleCharge { rule, key: hit.key, cost: hit.cost }))
     }
 
     /// Sets the limits that the policy says. Balances carry over.
@@ -153,12 +155,19 @@ impl Ruleset {
     /// What a hit charges, and whether it is enforced.
     #[inline]
     pub(super) fn charge(&self, hit: &Hit<'_>) -> Option<Charge> {
+        let (_, handle) = self.asked_by(hit)?;
+        Some(handle.charge_n(hit.key, hit.cost))
+    }
+
+    /// The buckets that a hit asks, and the handle on them. Counts a cost that was of no use.
+    #[inline]
+    fn asked_by(&self, hit: &Hit<'_>) -> Option<(&Buckets, &Rule)> {
         let buckets = self.rules.get(hit.rule)?;
-        let rule = if hit.is_enforced { &buckets.enforced } else { &buckets.shadow };
+        let handle = if hit.is_enforced { &buckets.enforced } else { &buckets.shadow };
         if hit.cost_was_unusable {
             buckets.counts.unusable_costs.fetch_add(1, Ordering::Relaxed);
         }
-        Some(rule.as_ref()?.charge_n(hit.key, hit.cost))
+        Some((buckets, handle.as_ref()?))
     }
 
     /// Sends for the bucket that a client most likely has under the first rule.
@@ -177,7 +186,7 @@ impl Ruleset {
 
     /// The limit of a rule that is a token bucket, and what answers always say of it.
     #[inline]
-    pub(super) fn token_bucket(&self, rule: usize) -> Option<(&Limit, &RuleText)> {
+    pub(super) fn token_bucket(&self, rule: usize) -> Option<(&Limit, &Arc<RuleText>)> {
         let Action::Limit(Algorithm::TokenBucket(limit)) = &self.policy().rules.get(rule)?.action else {
             return None;
         };
@@ -233,7 +242,7 @@ impl Buckets {
             shadow: watches.then(|| handle(shadow.make()?, rule, algorithm)).transpose()?,
             in_ledger: [None; 2],
             awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
-            text: Some(RuleText::of(&rule.name, &algorithm)),
+            text: Some(Arc::new(RuleText::of(&rule.name, &algorithm))),
             counts,
         })
     }

@@ -115,7 +115,7 @@ impl Decision {
         // More than the burst where another policy came into force meanwhile.
         let remaining = remaining.min(limit.burst());
         let missing = Tokens::from_micros(limit.burst().as_micros() - remaining.as_micros());
-        DraftFields::new(text, remaining, limit.time_to_mint(missing))
+        Some(DraftFields::new(text, remaining, limit.time_to_mint(missing)))
     }
 }
 
