@@ -324,3 +324,20 @@ fn in_memory_a_decision_is_made_at_once() {
     assert_eq!((0..9).filter(|_| decide(&limiter).is_admitted()).count(), 5);
     assert_eq!(decide(&limiter).mode(), StoreMode::Exact);
 }
+
+#[test]
+fn who_is_denied_and_has_neither_user_nor_address_is_known_by_its_key_on_every_node() {
+    let ledger = InProcess::new();
+    let policy = "{name: per-key, limit_keys: ['query:key'], rate: 1/h, burst: 1}";
+    let nodes = [limiter(&ledger, policy), limiter(&ledger, policy)];
+    let denied = |node: usize, target: &str| {
+        let facts = Facts::new("GET", target);
+        let decide = || at_once(nodes[node].policy().decide(&facts, Asking::Check));
+        let (_, second) = (decide(), decide());
+        assert!(!second.is_admitted());
+        second.identity()
+    };
+    let (ann, bob) = (denied(0, "/?key=ann"), denied(0, "/?key=bob"));
+    assert_ne!(ann, bob, "they are not to come back at the same time");
+    assert_eq!(denied(1, "/?key=ann"), ann);
+}

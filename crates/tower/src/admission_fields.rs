@@ -73,6 +73,21 @@ mod tests {
     }
 
     #[test]
+    fn a_response_with_other_fields_keeps_them_and_gets_the_same() {
+        for profile in ["draft", "legacy", "x"] {
+            let (mut empty, mut other) = (HeaderMap::new(), HeaderMap::new());
+            let fields = [(); 2].map(|()| fields(profile));
+            let own = (HeaderName::from_static("etag"), HeaderValue::from_static("\"1\""));
+            other.insert(own.0.clone(), own.1.clone());
+            for (fields, headers) in fields.into_iter().zip([&mut empty, &mut other]) {
+                fields.add_to(headers);
+            }
+            assert_eq!(other.remove(own.0), Some(own.1), "{profile}");
+            assert_eq!(other, empty, "{profile}");
+        }
+    }
+
+    #[test]
     fn a_response_that_has_one_of_the_fields_keeps_its_own_and_gets_none() {
         for (profile, name) in [
             ("draft", "ratelimit-policy"),
