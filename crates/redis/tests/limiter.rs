@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use fleet::{RedisServer, free_port, until};
 use tollgate::ledger::{
-    Answer, Bucket, BucketLimit, Gift, Ledger, LedgerCharge, Manner, OwnedKey, Question, TrueCosts,
+    Answer, Bucket, BucketLimit, Gift, Ledger, LedgerCharge, Manner, OwnedKey, Question, SettleFault,
+    TrueCosts,
 };
 use tollgate::policy::{Facts, Policy};
 use tollgate::{
@@ -214,4 +215,41 @@ async fn an_instance_starts_without_the_store_and_agrees_on_its_limits_when_it_i
         matches!(answer, Answer::Decided { verdict, .. } if !verdict.is_admitted()),
         "nothing is asked for"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_reserved_under_a_rule_that_a_deploy_has_removed_is_settled_by_whoever_is_left() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = |rule: &str| {
+        format!("{{store: {{deadline: 1s}}, rules: [{{name: {rule}, scope: ip, rate: 1/h, burst: 10}}]}}")
+    };
+    let before = Instance::start(&server.url(), &policy("before")).await;
+    let after = Instance::start(&server.url(), &policy("after")).await;
+    let reserved = before.limiter.policy().decide_and_reserve(&facts(1), Span::from_secs(60)).await;
+    let id = reserved.unwrap().1.unwrap();
+    let settled = after.limiter.settle_reservation(id, TrueCosts::Nothing).await;
+    assert!(settled.is_ok(), "the store is there: {settled:?}");
+    assert_eq!(settled.unwrap().returned, tollgate::Tokens::from_micros(1_000_000));
+    assert_eq!(before.admitted(1, 11).await, 10, "all is back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reservation_whose_limit_nobody_knows_is_refused_with_the_cause_and_never_to_be_tried_again() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = |rule: &str| {
+        format!("{{store: {{deadline: 1s}}, rules: [{{name: {rule}, scope: ip, rate: 1/h, burst: 10}}]}}")
+    };
+    let before = Instance::start(&server.url(), &policy("before")).await;
+    let reserved = before.limiter.policy().decide_and_reserve(&facts(1), Span::from_secs(60)).await;
+    let id = reserved.unwrap().1.unwrap();
+    drop(before);
+    let identity = tollgate_redis::RuleIdentity::new("default", "before");
+    let record = tollgate_redis::KeySpace::default().history(&identity);
+    let after = Instance::start(&server.url(), &policy("after")).await;
+    let deleted: i64 = server.ask_words(&[b"DEL".as_slice(), record.as_bytes()]).await.unwrap();
+    assert_eq!(deleted, 1);
+    let refused = after.limiter.settle_reservation(id, TrueCosts::Nothing).await;
+    assert_eq!(refused, Err(SettleFault::Refused(tollgate::SettleError::LimitUnknown { charge: 0 })));
 }

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::Inner;
 use super::rules::{Agreed, RuleEntry};
-use crate::{Declaration, DeclareError, DeclareStep, Declared, HistoryError, RuleIdentity};
+use crate::{Declaration, DeclareError, DeclareStep, Declared, HistoryError, RuleIdentity, SharedLimit};
 
 /// After a failure it is tried again so soon.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -136,6 +136,22 @@ fn take_over(inner: &Inner, entry: &RuleEntry, before: &Arc<Agreed>, seen: Agree
     }
 }
 
+/// The limit that the store knows of a rule, whichever node has declared it; `None` if it knows none.
+pub(super) async fn limit_in_store(
+    inner: &Inner,
+    identity: &RuleIdentity,
+) -> Result<Option<SharedLimit>, Failure> {
+    let mut declaration = Declaration::read_only(&inner.keys.now(), identity);
+    let reply = inner.coalescer.link().call(declaration.begin(), inner.deadline()).await;
+    match declaration.next(&reply.map_err(Failure::Link)?).map_err(Failure::Declare)? {
+        DeclareStep::Agreed(history) => {
+            history.limit_at(declaration.now_micros()).map(Some).map_err(Failure::Refused)
+        }
+        // Who only reads has nothing more to send.
+        DeclareStep::Absent | DeclareStep::Send(_) => Ok(None),
+    }
+}
+
 async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
     let (policy, name) = (entry.identity.policy(), entry.identity.name());
     for generation in 1..=GENERATIONS_MAX {
@@ -156,7 +172,8 @@ async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
     Err("the rule has changed its algorithm too often; give it another name".to_owned())
 }
 
-enum Failure {
+/// Why nothing was agreed upon.
+pub(super) enum Failure {
     Link(crate::LinkError),
     Declare(DeclareError),
     Refused(crate::LimitRefused),
