@@ -120,8 +120,11 @@ fn instances_keep_one_limit_at_every_door() {
         admitted += u32::from(one.post("/v1/check", check).status == 200);
         let fields =
             [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/"), ("x-forwarded-for", "192.0.2.1")];
-        admitted += u32::from(other.http().request("GET", "/v1/forward-auth/traefik", &fields).status == 200);
+        let let_through = other.http().request("GET", "/v1/forward-auth/traefik", &fields);
+        assert_eq!(let_through.header("tollgate-mode"), Some("exact"));
+        admitted += u32::from(let_through.status == 200);
         let told = RespClient::to(one.address("resp")).ask(&["TOLLGATE.CHECK", "ip", "192.0.2.1"]).unwrap();
+        assert_eq!((told[18].as_str(), told[19].as_str()), (Some("mode"), Some("exact")));
         admitted += u32::from(told[1] == 1 || told["admitted"] == 1);
     }
     assert_eq!(admitted, 8);
@@ -169,6 +172,31 @@ fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again(
     let _again = Redis::at(redis.port);
     eventually("the store decides", || mode(&server, "192.0.2.3") == "exact");
     assert_eq!(server.admin("/readyz").json()["store"], "connected");
+}
+
+#[test]
+fn a_store_that_is_connected_and_does_not_decide_is_said_to_fail() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let ([server], _scratch) = instances(&redis);
+    let store = || server.admin("/readyz").json()["store"].clone();
+    let memory_max = |bytes: &str| {
+        let mut client = RespClient::to(([127, 0, 0, 1], redis.port).into());
+        client.ask(&["CONFIG", "SET", "maxmemory", bytes]).unwrap();
+    };
+    assert_eq!(store(), "connected");
+    memory_max("1");
+    for client in 1..=20 {
+        server.post("/v1/check", &format!("{{\"ip\": \"192.0.2.{client}\"}}"));
+    }
+    assert_eq!(store(), "failing");
+    memory_max("0");
+    eventually("the store decides", || {
+        server.post("/v1/check", r#"{"ip": "192.0.2.100"}"#).json()["mode"] == "exact"
+    });
+    assert_eq!(store(), "connected");
 }
 
 #[test]
