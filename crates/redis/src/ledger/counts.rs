@@ -48,6 +48,8 @@ pub struct LedgerCounts {
     pub leased_buckets: usize,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
+    /// Rules of this node's policy that have another limit in force, which another node has declared since.
+    pub limits_overruled: usize,
     /// Whether the store is asked.
     pub breaker: BreakerState,
     /// What gathered, and what was sent.
@@ -133,6 +135,7 @@ impl Counters {
             lease_stranded_micros: self.lease_stranded_micros.get(),
             leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
+            limits_overruled: inner.rules.overruled(),
             breaker: inner.gate.state(),
             coalescer: inner.coalescer.counts(),
             link: inner.coalescer.link().counts(),

@@ -1,11 +1,12 @@
-//! Who may ask the store: a breaker, and one line in the log for each change. In Cluster one for each node, so that the loss of one does not
+//! Who may ask the store: a breaker, and one line in the log for an outage and for its end ([`Outage`]). In Cluster one for each node, so that the loss of one does not
 //! keep anybody from asking the others.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tollgate_core::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Moment, Pass};
 
 use super::declaring::Declaring;
+use super::outage::Outage;
 use crate::AskError;
 
 /// Breakers of one ledger, at most: nodes beyond share one with another.
@@ -13,7 +14,10 @@ const PLACES: usize = 64;
 
 /// The breakers of one ledger.
 #[derive(Debug)]
-pub(super) struct Gate([Mutex<Breaker>; PLACES]);
+pub(super) struct Gate {
+    breakers: [Mutex<Breaker>; PLACES],
+    outage: Arc<Outage>,
+}
 
 /// Which node is asked: its number in Cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,11 +43,17 @@ impl Place {
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate(std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES))))
+        let breakers = std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES)));
+        Gate { breakers, outage: Arc::default() }
     }
 }
 
 impl Gate {
+    /// What is told of outages, by whoever else notices them.
+    pub(super) fn outage(&self) -> Arc<Outage> {
+        Arc::clone(&self.outage)
+    }
+
     /// Leave to ask wherever it may be.
     pub(super) fn allow(&self, now: Moment) -> Option<Leave> {
         self.allow_at(Place::ANY, now)
@@ -64,21 +74,20 @@ impl Gate {
     pub(super) fn succeeded(&self, leave: Leave, now: Moment, declaring: &Declaring) {
         if let Some(BreakerChange::Closed { after }) = self.lock(leave.place).succeeded(leave.pass, now) {
             let after_ms = after.as_nanos() / 1_000_000;
-            tracing::info!(after_ms, node = leave.place.0, "the shared store answers again");
+            self.outage.answers(leave.place.0, after_ms);
             declaring.wake_all();
         }
     }
 
     pub(super) fn failed(&self, leave: Leave, now: Moment, error: &AskError) {
         if let Some(BreakerChange::Opened) = self.lock(leave.place).failed(leave.pass, now) {
-            let node = leave.place.0;
-            tracing::warn!(%error, node, "the shared store does not answer; rules do what `on_store_failure` says");
+            self.outage.is_silent(leave.place.0, error);
         }
     }
 
     /// That of the node which is asked least.
     pub(super) fn state(&self) -> BreakerState {
-        let states = self.0.iter().map(|breaker| locked(breaker).state());
+        let states = self.breakers.iter().map(|breaker| locked(breaker).state());
         let rank = |state: &BreakerState| match state {
             BreakerState::Closed => 0,
             BreakerState::HalfOpen => 1,
@@ -88,8 +97,7 @@ impl Gate {
     }
 
     fn lock(&self, place: Place) -> MutexGuard<'_, Breaker> {
-        let Gate(breakers) = self;
-        locked(&breakers[place.0 % PLACES])
+        locked(&self.breakers[place.0 % PLACES])
     }
 }
 

@@ -125,6 +125,7 @@ impl Inner {
             Some(limit) => Ok(limit),
             None => match declaring::limit_in_store(self, identity).await {
                 Ok(limit) => limit.ok_or(gone),
+                Err(failure) if failure.is_of_the_record() => Err(gone),
                 Err(declaring::Failure::Link(_)) => Err(SettleFault::Down(LedgerDown)),
                 Err(_) => Err(gone),
             },
