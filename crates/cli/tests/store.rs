@@ -206,6 +206,17 @@ fn it_starts_without_the_store_and_says_so_once() {
     assert_eq!(server.admin("/readyz").json()["store"], "unreachable");
     server.wait_for_silence(Duration::from_millis(1_500));
     assert_eq!(server.times_said("the shared store is not connected"), 1);
+    assert_eq!(server.times_said(" WARN "), 1, "one cause is one line");
+    assert_eq!(server.times_said("limits hold over all instances while it answers; else"), 1);
+}
+
+#[test]
+fn the_help_names_the_urls_of_a_shared_store() {
+    let output = tollgate(&["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    for scheme in ["redis://", "rediss://", "redis+sentinel://", "redis+cluster://", "unix:/"] {
+        assert!(help.contains(scheme), "{scheme}: {help}");
+    }
 }
 
 #[test]
