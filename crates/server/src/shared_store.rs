@@ -4,7 +4,7 @@ use tollgate_core::BreakerState;
 use tollgate_redis::{LinkStatus, RedisLedger};
 
 /// How the store is, in a word or two. `failing` is a store that is connected and does not decide: checks fall back, until one that asks it finds
-/// it well.
+/// it well, or none has asked for a minute.
 pub(crate) fn standing(ledger: Option<&RedisLedger>) -> &'static str {
     let is_unfit = |ledger: &RedisLedger| ledger.survey().is_some_and(|survey| survey.refusal().is_some());
     let is_failing = |ledger: &RedisLedger| ledger.counts().breaker != BreakerState::Closed;

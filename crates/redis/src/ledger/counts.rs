@@ -50,7 +50,7 @@ pub struct LedgerCounts {
     pub local_buckets: usize,
     /// Rules of this node's policy that have another limit in force, which another node has declared since.
     pub limits_overruled: usize,
-    /// Whether the store is asked.
+    /// Whether the store is asked, by what the checks of the last minute found.
     pub breaker: BreakerState,
     /// What gathered, and what was sent.
     pub coalescer: CoalescerCounts,
@@ -136,7 +136,7 @@ impl Counters {
             leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
             limits_overruled: inner.rules.overruled(),
-            breaker: inner.gate.state(),
+            breaker: inner.gate.state(inner.clock.now()),
             coalescer: inner.coalescer.counts(),
             link: inner.coalescer.link().counts(),
         }

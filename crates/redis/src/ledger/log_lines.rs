@@ -4,6 +4,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tollgate::Clock;
+
 use super::Inner;
 use super::outage::Outage;
 use crate::{Address, LinkStatus, LinkWatch};
@@ -33,22 +35,22 @@ enum Line {
 /// Follows the link until it is closed.
 pub(super) fn run(inner: &Arc<Inner>) {
     let watch = inner.coalescer.link().watch();
-    tokio::spawn(follow(watch, inner.gate.outage()));
+    tokio::spawn(follow(watch, inner.gate.outage(), inner.clock.clone()));
     tokio::spawn(count_scripts(Arc::downgrade(inner)));
 }
 
-async fn follow(mut watch: LinkWatch, outage: Arc<Outage>) {
+async fn follow(mut watch: LinkWatch, outage: Arc<Outage>, clock: Clock) {
     let mut said = Said::default();
     while let Some(status) = watch.next().await {
         let line = said.change(&status);
         match (line, status) {
             (Some(Line::Connected), LinkStatus::Connected(servers)) => {
-                outage.link_is_up(&names(&servers));
+                outage.link_is_up(&names(&servers), clock.now());
             }
             (Some(Line::Moved { from }), LinkStatus::Connected(servers)) => {
                 tracing::info!(servers = %names(&servers), before = %names(&from), "the shared store is another server now; followed");
             }
-            (Some(Line::Down), LinkStatus::Down(cause)) => outage.link_is_down(&cause),
+            (Some(Line::Down), LinkStatus::Down(cause)) => outage.link_is_down(&cause, clock.now()),
             _ => {}
         }
     }
