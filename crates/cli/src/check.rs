@@ -8,8 +8,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tollgate::policy::{Lint, Mistakes, Policy};
+use tollgate::policy::{Action, Lint, LintKind, Mistakes, Mode, Policy};
 use tollgate::{Limiter, PolicyError};
+use tollgate_redis::SharedLimit;
 
 use crate::format::{Format, FormatFlag};
 use crate::page::Page;
@@ -89,9 +90,28 @@ fn look(path: &Path) -> Checked {
 
 fn judge(source: &Source) -> Result<Sound, Unsound> {
     let policy = Policy::parse(&source.name, &source.text).map_err(Unsound::Mistakes)?;
-    let (rules, lints) = (policy.rules.len(), policy.lints());
+    let (rules, mut lints) = (policy.rules.len(), policy.lints());
+    lints.extend(cannot_share(&policy));
+    lints.sort_by_key(|lint| (lint.line, lint.kind));
     let limiter = Limiter::builder().keys_max(KEYS_MAX).build_with_policy(policy);
     limiter.map(|_| Sound { rules, lints }).map_err(Unsound::Unenforceable)
+}
+
+/// Rules that a shared store would refuse, where the policy is for one.
+fn cannot_share(policy: &Policy) -> impl Iterator<Item = Lint> {
+    let rules = policy.rules.iter().filter(|rule| policy.store.is_some() && rule.mode != Mode::Off);
+    rules.filter_map(|rule| {
+        let Action::Limit(algorithm) = &rule.action else { return None };
+        let refused = SharedLimit::accept(algorithm).err()?.to_string();
+        let (message, cure) = refused.split_once("; ").unwrap_or((&refused, "use another limit"));
+        Some(Lint {
+            kind: LintKind::CannotShare,
+            rule: Some(rule.name.clone()),
+            line: rule.line,
+            message: message.to_owned(),
+            cure: cure.to_owned(),
+        })
+    })
 }
 
 impl Checked {

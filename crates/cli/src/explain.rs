@@ -7,7 +7,6 @@ mod account;
 mod client_text;
 mod flags;
 mod json;
-mod limit_text;
 mod notes;
 mod page;
 mod request;

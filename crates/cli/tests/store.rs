@@ -120,8 +120,11 @@ fn instances_keep_one_limit_at_every_door() {
         admitted += u32::from(one.post("/v1/check", check).status == 200);
         let fields =
             [("x-forwarded-method", "GET"), ("x-forwarded-uri", "/"), ("x-forwarded-for", "192.0.2.1")];
-        admitted += u32::from(other.http().request("GET", "/v1/forward-auth/traefik", &fields).status == 200);
+        let let_through = other.http().request("GET", "/v1/forward-auth/traefik", &fields);
+        assert_eq!(let_through.header("tollgate-mode"), Some("exact"));
+        admitted += u32::from(let_through.status == 200);
         let told = RespClient::to(one.address("resp")).ask(&["TOLLGATE.CHECK", "ip", "192.0.2.1"]).unwrap();
+        assert_eq!((told[18].as_str(), told[19].as_str()), (Some("mode"), Some("exact")));
         admitted += u32::from(told[1] == 1 || told["admitted"] == 1);
     }
     assert_eq!(admitted, 8);
@@ -172,12 +175,48 @@ fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again(
 }
 
 #[test]
+fn a_store_that_is_connected_and_does_not_decide_is_said_to_fail() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let ([server], _scratch) = instances(&redis);
+    let store = || server.admin("/readyz").json()["store"].clone();
+    let memory_max = |bytes: &str| {
+        let mut client = RespClient::to(([127, 0, 0, 1], redis.port).into());
+        client.ask(&["CONFIG", "SET", "maxmemory", bytes]).unwrap();
+    };
+    assert_eq!(store(), "connected");
+    memory_max("1");
+    for client in 1..=20 {
+        server.post("/v1/check", &format!("{{\"ip\": \"192.0.2.{client}\"}}"));
+    }
+    assert_eq!(store(), "failing");
+    memory_max("0");
+    eventually("the store decides", || {
+        server.post("/v1/check", r#"{"ip": "192.0.2.100"}"#).json()["mode"] == "exact"
+    });
+    assert_eq!(store(), "connected");
+}
+
+#[test]
 fn it_starts_without_the_store_and_says_so_once() {
     let mut server = Server::new(&["--store", "redis://127.0.0.1:1"]);
     assert_eq!(server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#).json()["mode"], "fallback");
     assert_eq!(server.admin("/readyz").json()["store"], "unreachable");
     server.wait_for_silence(Duration::from_millis(1_500));
     assert_eq!(server.times_said("the shared store is not connected"), 1);
+    assert_eq!(server.times_said(" WARN "), 1, "one cause is one line");
+    assert_eq!(server.times_said("limits hold over all instances while it answers; else"), 1);
+}
+
+#[test]
+fn the_help_names_the_urls_of_a_shared_store() {
+    let output = tollgate(&["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    for scheme in ["redis://", "rediss://", "redis+sentinel://", "redis+cluster://", "unix:/"] {
+        assert!(help.contains(scheme), "{scheme}: {help}");
+    }
 }
 
 #[test]

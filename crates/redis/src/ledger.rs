@@ -27,6 +27,7 @@ mod leased_rules;
 mod leases;
 mod locals;
 mod log_lines;
+mod outage;
 mod ready;
 mod reservations;
 mod rules;
@@ -59,7 +60,7 @@ use self::leased_checks::Slices;
 use self::leased_rules::LeasedRules;
 use self::leases::Leases;
 use self::locals::Locals;
-use self::ready::Ready;
+use self::ready::{Ready, ReadyCharge};
 use self::rules::Rules;
 use self::surveying::Surveyed;
 use crate::{
@@ -271,13 +272,27 @@ impl Inner {
             Some(Err(AskError::Batch(BatchError::Check(error)))) => answer::at_fault(error),
             Some(Err(error)) => {
                 if is_of_the_key(&error) {
-                    self.surveyed.tell_of_fault(&error, sent);
+                    self.surveyed.tell_of_fault(&error, || self.begin_of_keys(&ready), sent);
                 }
                 self.counters.note_failure(&error);
                 self.fall_back(&ready, &manner)
             }
             None => self.fall_back(&ready, &manner),
         }
+    }
+
+    /// With what the names of a check's buckets begin; what follows names a client, and is not for a log.
+    fn begin_of_keys(&self, ready: &Ready) -> String {
+        let keys = self.keys.now();
+        let digest = |charge: &ReadyCharge| match &charge.rule {
+            Some(rule) => {
+                format!("{}{}… (rule `{}`)", keys.begin(), rule.identity.digest(), rule.identity.name())
+            }
+            None => format!("{}*…", keys.begin()),
+        };
+        let mut names: Vec<String> = ready.charges.iter().map(digest).collect();
+        names.dedup();
+        names.join(" or ")
     }
 
     /// Asks the store by one call; `None` if it is not to be asked now.

@@ -9,6 +9,7 @@ use std::fmt;
 use tollgate_core::{Algorithm, Burst, Limit, Moment, Rate, Ruler, Start};
 
 use crate::terms::Terms;
+use crate::told::CURE_OF_KEYS;
 use crate::{LimitRefused, SCRIPT_VERSION, SharedLimit};
 
 /// How many limits before the one in force are known in full.
@@ -305,12 +306,11 @@ impl fmt::Display for HistoryError {
             Self::OtherVersion { version } => write!(
                 f,
                 "the shared store holds the rule's limits in version {version} of the contract, and this release speaks {SCRIPT_VERSION}; run \
-                 releases that are adjacent, or give this one's store another `prefix`"
+                 releases that are adjacent, or give this one a database of its own, as in redis://host/1 (in a cluster another `store.hash_tag`)"
             ),
             Self::BadRecord => write!(
                 f,
-                "what the shared store holds of the rule's limits was not written by this release; give the store another `prefix`, or \
-                 delete that key"
+                "what the shared store holds of the rule's limits was not written by this release; {CURE_OF_KEYS}"
             ),
         }
     }

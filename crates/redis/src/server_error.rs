@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::told::CURE_OF_KEYS;
 use crate::{Reply, ReplyError};
 
 /// Why a call came to nothing. Unless it says otherwise, nothing was charged.
@@ -117,19 +118,33 @@ impl fmt::Display for ServerError {
             Self::WritesRefused(said) => {
                 write!(f, "the server refuses writes; see to its disk or its replicas: {said}")
             }
+            Self::NotAllowed(said) if is_about_login(said) => {
+                write!(f, "the server does not let us in; check user and password in the URL: {said}")
+            }
             Self::NotAllowed(said) => write!(
                 f,
-                "the server does not let us in; give a user that may run EVALSHA, TIME, GET, MGET, EXISTS, SET, DEL, PEXPIRE and those of sorted sets on our keys: {said}"
+                "the server does not let us do this; give a user that may run EVALSHA, TIME, GET, MGET, EXISTS, SET, DEL, PEXPIRE and those of sorted sets on our keys: {said}"
             ),
             Self::Elsewhere(said) => write!(f, "the keys are on another node of the cluster: {said}"),
             Self::WrongType(said) => {
-                write!(f, "a key holds something that is not Tollgate's; use another `prefix`: {said}")
+                write!(f, "a key of Tollgate's name is not Tollgate's ({said}); {CURE_OF_KEYS}")
             }
             Self::BadArguments(said) => write!(f, "the script refuses its arguments: {said}"),
+            Self::Other(said) if said.contains("DB index is out of range") => write!(
+                f,
+                "the server has no such database; use 0 to 15 in the URL, or raise `databases` there: {said}"
+            ),
             Self::Other(said) => write!(f, "the server answers: {said}"),
             Self::Malformed(error) => error.fmt(f),
         }
     }
+}
+
+/// Whether it is about who we are, and not about what that user may do.
+fn is_about_login(said: &str) -> bool {
+    !["NOPERM", "ACL failure", "can't run this command", "can't access at least one"]
+        .into_iter()
+        .any(|word| said.contains(word))
 }
 
 impl std::error::Error for ServerError {}
@@ -159,6 +174,11 @@ mod tests {
         });
         is("MOVED 3999 127.0.0.1:6381", |e| matches!(e, ServerError::Elsewhere(_)));
         is("TOLLGATEVERSION the script is of version 1", |e| matches!(e, ServerError::VersionMismatch(_)));
+        let cure = |message: &str| ServerError::of_message(message).to_string();
+        assert!(cure("WRONGPASS invalid username-password pair").contains("check user and password"));
+        assert!(cure("NOAUTH Authentication required.").contains("check user and password"));
+        assert!(cure("NOPERM this user has no permissions to run the 'get' command").contains("EVALSHA"));
+        assert!(cure("ERR DB index is out of range").contains("use 0 to 15 in the URL"));
         is("ERR unknown command", |e| matches!(e, ServerError::Other(_)));
     }
 }

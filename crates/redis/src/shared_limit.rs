@@ -79,7 +79,15 @@ impl SharedLimit {
     }
 
     /// Refuses what the server cannot keep exactly.
-    pub(crate) fn accept(algorithm: &Algorithm) -> Result<(), LimitRefused> {
+    ///
+    /// ```
+    /// # use tollgate_redis::SharedLimit;
+    /// # use tollgate::{Burst, Limit, Rate, Span};
+    /// let odd = Limit::new(Rate::new(123_456_789, Span::from_secs(1_000_000_007)), Burst::tokens(5))?;
+    /// assert!(SharedLimit::accept(&odd.into()).is_err());
+    /// # Ok::<(), tollgate::LimitError>(())
+    /// ```
+    pub fn accept(algorithm: &Algorithm) -> Result<(), LimitRefused> {
         match algorithm {
             Algorithm::TokenBucket(limit) => accept_limit(limit).map(drop),
             Algorithm::LeakyBucket(leaky) => accept_limit(&leaky.limit()).map(drop),

@@ -6,6 +6,9 @@ use tollgate_core::{Answer, Tokens};
 
 use crate::{Checked, ServerError};
 
+/// What to do about a key whose value is not ours.
+pub(crate) const CURE_OF_KEYS: &str = "delete that key, or give Tollgate a database of its own, as in redis://host/1 (in a cluster another `store.hash_tag`)";
+
 /// The answer to one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
@@ -74,21 +77,28 @@ impl KeyFault {
 
 impl From<KeyFault> for ServerError {
     fn from(fault: KeyFault) -> ServerError {
-        ServerError::WrongType(fault.to_string())
+        match fault {
+            KeyFault::WrongType => ServerError::WrongType("it holds another type of value".to_owned()),
+            KeyFault::UnknownState => {
+                ServerError::WrongType("it holds what this version did not write".to_owned())
+            }
+            KeyFault::Twice => ServerError::BadArguments(fault.to_string()),
+        }
     }
 }
 
 impl fmt::Display for KeyFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        match self {
             KeyFault::WrongType => {
-                "a key of Tollgate's name holds another type of value; use another `prefix`, or delete that key"
+                write!(f, "a key of Tollgate's name holds another type of value; {CURE_OF_KEYS}")
             }
-            KeyFault::UnknownState => {
-                "a key of Tollgate's name holds what this version did not write; run releases that are adjacent, use another `prefix`, or delete that key"
-            }
-            KeyFault::Twice => "a key stands twice in one check; add up the costs",
-        })
+            KeyFault::UnknownState => write!(
+                f,
+                "a key of Tollgate's name holds what this version did not write; run releases that are adjacent, {CURE_OF_KEYS}"
+            ),
+            KeyFault::Twice => f.write_str("a key stands twice in one check; add up the costs"),
+        }
     }
 }
 

@@ -129,7 +129,7 @@ async fn a_wrong_password_is_told_with_the_cure_and_not_shown() {
     needs_redis!();
     let server = RedisServer::start_locked("--requirepass sesame", ":sesame@").await;
     let node = Node::start(&format!("redis://:mellon@127.0.0.1:{}", server.port));
-    node.says(" WARN", &["the server does not let us in", "give a user that may run EVALSHA"]).await;
+    node.says(" WARN", &["the server does not let us in", "check user and password"]).await;
     node.keeps_the_limit(1, StoreMode::Fallback).await;
     assert!(!node.said.text().contains("mellon"));
 }
@@ -183,7 +183,15 @@ async fn a_stranger_at_one_key_is_told_of_and_says_nothing_about_the_others() {
     for client in [1, 2] {
         node.keeps_the_limit(client, StoreMode::Fallback).await;
     }
-    node.says(" WARN", &["holds another type of value", "use another `prefix`, or delete that key"]).await;
+    node.says(
+        " WARN",
+        &[
+            "holds another type of value",
+            "delete that key, or give Tollgate a database of its own",
+            "key=tg:",
+        ],
+    )
+    .await;
     for client in [3, 4] {
         node.keeps_the_limit(client, StoreMode::Exact).await;
     }
@@ -201,11 +209,70 @@ async fn limits_that_another_version_declared_are_told_of_with_the_cure() {
     let node = Node::start(&server.url());
     let words = [
         "holds the rule's limits in version 2 of the contract, and this release speaks 1",
-        "another `prefix`",
+        "give this one a database of its own",
     ];
     node.says(" WARN", &words).await;
     node.keeps_the_limit(1, StoreMode::Fallback).await;
     let kept: String =
         server.ask(&format!("GET {}", String::from_utf8_lossy(record.as_bytes()))).await.unwrap();
     assert_eq!(kept, "2\nof-another-shape", "it is left alone");
+}
+
+#[tokio::test]
+async fn a_record_that_somebody_puts_under_a_running_node_is_told_of_once_with_its_key() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let node = Node::start(&server.url());
+    node.decides(StoreMode::Exact).await;
+    let record = KeySpace::default().history(&RuleIdentity::new("default", "client"));
+    let record = String::from_utf8_lossy(record.as_bytes()).into_owned();
+    for key in [record.as_str(), "tg:&"] {
+        server.tell(&format!("DEL {key}")).await;
+        server.tell(&format!("HSET {key} stranger 1")).await;
+    }
+    for key in [record.as_str(), "tg:&"] {
+        let words =
+            [&format!("key={key}") as &str, "delete that key, or give Tollgate a database of its own"];
+        node.says(" WARN", &words).await;
+    }
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    for key in [record.as_str(), "tg:&"] {
+        let said = node.said.text().matches(&format!("key={key}")).count();
+        assert_eq!(said, 1, "{}", node.said.text());
+    }
+}
+
+#[tokio::test]
+async fn every_wrong_url_is_told_with_what_to_write() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let at = format!("127.0.0.1:{}", server.port);
+    for (url, cure) in [
+        (format!("redis://{at}/99"), "use 0 to 15 in the URL"),
+        (format!("redis+sentinel://{at}/main"), "use redis:// for a server itself"),
+        (format!("rediss://{at}"), "write redis in place of rediss"),
+    ] {
+        let node = Node::start(&url);
+        node.says(" WARN", &[cure]).await;
+        let said = node.said.text();
+        assert_eq!(said.matches(" WARN ").count(), 1, "one cause is one line: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_another_node_has_declared_is_told_of_beside_the_own_one_and_counted() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let node = Node::start(&server.url());
+    node.decides(StoreMode::Exact).await;
+    assert_eq!(node.ledger.counts().limits_overruled, 0);
+    let ledger = RedisLedger::open(&server.url().parse().unwrap(), &LedgerOptions::default()).unwrap();
+    let policy = Policy::parse("p.yaml", &POLICY.replace("burst: 5", "burst: 7")).unwrap();
+    let limiter = Limiter::builder().build_with_ledger(policy, Arc::new(ledger.clone())).unwrap();
+    let words = ["rule=\"client\"", "own=\"1/h, burst 5\"", "in_force=\"1/h, burst 7\"", "one policy"];
+    node.says(" WARN", &words).await;
+    assert_eq!((node.ledger.counts().limits_overruled, ledger.counts().limits_overruled), (1, 0));
+    limiter.swap(Policy::parse("p.yaml", POLICY).unwrap()).unwrap();
+    node.says(" INFO", &["rule=\"client\"", "in_force=\"1/h, burst 5\"", "in force again"]).await;
+    assert_eq!(node.ledger.counts().limits_overruled, 0);
 }

@@ -145,7 +145,7 @@ async fn a_denied_check_over_leased_and_exact_buckets_spends_no_slice() {
     assert_eq!(admitted, 5);
     let denied = instance.check(1).await;
     let problem = instance.limiter.answer(&denied, |answer| answer.problem().unwrap());
-    assert!(problem.contains("client") && problem.contains("\"mode\":\"leased\""), "{problem}");
+    assert!(problem.contains("client") && problem.contains("\"mode\":\"exact\""), "{problem}");
     let other = instance.check(2).await;
     assert!(other.is_admitted() && other.mode() == StoreMode::Leased, "{:?}", other.mode());
     instance.ledger.close().await;

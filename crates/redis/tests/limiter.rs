@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use fleet::{RedisServer, free_port, until};
 use tollgate::ledger::{
-    Answer, Bucket, BucketLimit, Gift, Ledger, LedgerCharge, Manner, OwnedKey, Question, TrueCosts,
+    Answer, Bucket, BucketLimit, Gift, Ledger, LedgerCharge, Manner, OwnedKey, Question, SettleFault,
+    TrueCosts,
 };
 use tollgate::policy::{Facts, Policy};
 use tollgate::{
@@ -214,4 +215,60 @@ async fn an_instance_starts_without_the_store_and_agrees_on_its_limits_when_it_i
         matches!(answer, Answer::Decided { verdict, .. } if !verdict.is_admitted()),
         "nothing is asked for"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_reserved_under_a_rule_that_a_deploy_has_removed_is_settled_by_whoever_is_left() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = |rule: &str| {
+        format!("{{store: {{deadline: 1s}}, rules: [{{name: {rule}, scope: ip, rate: 1/h, burst: 10}}]}}")
+    };
+    let before = Instance::start(&server.url(), &policy("before")).await;
+    let after = Instance::start(&server.url(), &policy("after")).await;
+    let reserved = before.limiter.policy().decide_and_reserve(&facts(1), Span::from_secs(60)).await;
+    let id = reserved.unwrap().1.unwrap();
+    let settled = after.limiter.settle_reservation(id, TrueCosts::Nothing).await;
+    assert!(settled.is_ok(), "the store is there: {settled:?}");
+    let returned = settled.unwrap().returned.as_micros();
+    assert!(
+        (990_000..=1_000_000).contains(&returned),
+        "a token, but for what was minted meanwhile: {returned}"
+    );
+    assert_eq!(before.admitted(1, 11).await, 10, "all is back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reservation_whose_limit_nobody_knows_is_refused_with_the_cause_and_never_to_be_tried_again() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = |rule: &str| {
+        format!("{{store: {{deadline: 1s}}, rules: [{{name: {rule}, scope: ip, rate: 1/h, burst: 10}}]}}")
+    };
+    let before = Instance::start(&server.url(), &policy("before")).await;
+    let reserved = before.limiter.policy().decide_and_reserve(&facts(1), Span::from_secs(60)).await;
+    let id = reserved.unwrap().1.unwrap();
+    drop(before);
+    let identity = tollgate_redis::RuleIdentity::new("default", "before");
+    let record = tollgate_redis::KeySpace::default().history(&identity);
+    let after = Instance::start(&server.url(), &policy("after")).await;
+    let deleted: i64 = server.ask_words(&[b"DEL".as_slice(), record.as_bytes()]).await.unwrap();
+    assert_eq!(deleted, 1);
+    let refused = after.limiter.settle_reservation(id, TrueCosts::Nothing).await;
+    assert_eq!(refused, Err(SettleFault::Refused(tollgate::SettleError::LimitUnknown { charge: 0 })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_instance_asks_for_its_upkeep_is_not_counted_with_its_checks() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let instance = Instance::start(&server.url(), FIVE).await;
+    let before = instance.ledger.counts();
+    let looked =
+        || async { instance.ledger.counts().link.upkeep_round_trips > before.link.upkeep_round_trips };
+    until("records are looked at", Duration::from_secs(5), looked).await;
+    assert_eq!(instance.admitted(1, 4).await, 4);
+    let after = instance.ledger.counts();
+    assert_eq!(after.coalescer.operations - before.coalescer.operations, 4);
+    assert_eq!(after.link.round_trips - before.link.round_trips, 4, "one after another: one for each");
 }

@@ -7,6 +7,11 @@ use crate::door::Door;
 use crate::engine::Engine;
 use crate::policy_source::{EMBEDDED_POLICY, PolicySource};
 use crate::settings::{LogForm, Settings, Store};
+use crate::shared_store::standing;
+
+/// What a shared store is for, whether it is there by now or not.
+const HOLD: &str =
+    "limits hold over all instances while it answers; else rules do what `on_store_failure` says";
 
 /// Says on stderr what is served; where logs are for programs, in one record for each fact.
 pub(crate) fn print(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
@@ -31,7 +36,9 @@ fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
         Store::Memory => {
             tracing::info!(store = "memory", max_keys = settings.max_keys, "limits hold per instance");
         }
-        Store::Shared(url) => tracing::info!(store = %url, "limits hold over all instances"),
+        Store::Shared(url) => {
+            tracing::info!(store = %url, standing = standing(engine.ledger.as_ref()), "{HOLD}");
+        }
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tollgate is ready");
 }
@@ -63,7 +70,9 @@ fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> Strin
             "  store   memory, {} keys; limits hold per instance: two instances admit twice as much",
             settings.max_keys
         ),
-        Store::Shared(url) => writeln!(text, "  store   {url}; limits hold over all instances"),
+        Store::Shared(url) => {
+            writeln!(text, "  store   {url} ({}); {HOLD}", standing(engine.ledger.as_ref()))
+        }
     };
     let http = doors.iter().find(|(door, _)| *door == Door::Http);
     if let Some((_, address)) = http {

@@ -45,6 +45,7 @@ fn tell(engine: &Engine, decision: &Decision, is_peek: bool) -> Told {
         delay_ms: millis_up(delay),
         reason: answering.reason().map(str::to_owned),
         rule: standing.map(|standing| standing.rule()).or_else(|| refusing_rule(decision)).map(str::to_owned),
+        mode: Some(answering.mode().name()),
     })
 }
 

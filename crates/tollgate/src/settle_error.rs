@@ -39,6 +39,13 @@ pub enum SettleError {
         /// How many costs were given.
         costs: usize,
     },
+    /// The limit of a rule that it charged is known neither here nor to the shared store: the estimate stands.
+    LimitUnknown {
+        /// The first such charge.
+        charge: usize,
+    },
+    /// What the shared store holds of it was not written by this release, or by one that it understands: the estimate stands.
+    Unreadable,
 }
 
 impl fmt::Display for ReserveError {
@@ -80,6 +87,16 @@ impl fmt::Display for SettleError {
                     "`actual` has {costs} costs, but {charges} charges were reserved; give one for each"
                 )
             }
+            Self::LimitUnknown { charge } => write!(
+                f,
+                "`charges[{charge}]` was reserved under a rule whose limit neither this instance nor the shared store knows any more, so it \
+                 stands at its estimate; do not settle it again, and keep a rule in one policy at least until its reservations are over"
+            ),
+            Self::Unreadable => write!(
+                f,
+                "`reservation` was written to the shared store by something else than this release, so it stands at its estimate; do not \
+                 settle it again, and let instances that share a store run adjacent releases"
+            ),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! All that there is to say of one request: what the rule book says, what the buckets say, and what the client is told.
 
 use tollgate::policy::{
-    DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest, span_text,
+    Action, DescribedRequest, Explanation, Mode, Outcome, Policy, RuleExplanation, Ruling, SeenRequest,
+    limit_text, span_text,
 };
 use tollgate::{Answer, Clock, Decision, Limiter, Span, Tokens, Verdict};
 
-use super::{client_text, limit_text};
+use super::client_text;
 use crate::problem::Problem;
 
 /// Clients that the requests of `--after` may be: one.
@@ -88,7 +89,7 @@ impl<'p> Account<'p> {
             RuleAccount {
                 name: rule.name.clone(),
                 fate: fate(explained, violated.contains(&&*rule.name), would_deny),
-                limit: limit_text::of(&rule.action),
+                limit: action_text(&rule.action),
                 tokens: charged.and_then(|at| Some((*before.get(at)?, *after_it.get(at)?))),
             }
         });
@@ -147,6 +148,15 @@ fn verdict(policy: &Policy, decision: &Decision, explanation: &Explanation) -> S
         }
         (Ruling::ByBuckets, None) => "no rule applies that enforces anything".to_owned(),
         (Ruling::ByBuckets, Some(verdict)) => by_buckets(decision, verdict),
+    }
+}
+
+/// What a rule does, in a few words.
+fn action_text(action: &Action) -> String {
+    match action {
+        Action::Allow => "lets through".to_owned(),
+        Action::Block => "refuses".to_owned(),
+        Action::Limit(algorithm) => limit_text(algorithm),
     }
 }
 

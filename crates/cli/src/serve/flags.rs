@@ -10,8 +10,13 @@ pub(crate) struct SettingFlags {
     /// The policy; without one, 5 per second and 10 at once for each client address
     #[arg(long, value_name = "FILE")]
     policy: Option<String>,
-    /// Where buckets are kept: memory
-    #[arg(long, value_name = "STORE")]
+    #[arg(
+        long,
+        value_name = "STORE",
+        help = "Where buckets are kept: memory, or a Redis or Valkey that instances share, as in \
+                redis://user:password@host:port/database, rediss://host (TLS), redis+sentinel://host,host/service, \
+                redis+cluster://host,host or unix:/path [default: memory]"
+    )]
     store: Option<String>,
     /// Where rules and violations are recorded: off
     #[arg(long, value_name = "RECORDS", hide = true)]

@@ -55,6 +55,18 @@ fn lints_change_the_exit_code_only_when_they_are_denied() {
 }
 
 #[test]
+fn a_limit_that_a_shared_store_cannot_keep_is_told_of_where_the_policy_is_for_one() {
+    let rule = "rules: [{name: odd, scope: ip, rate: 123456789/1000000007s, burst: 100}]\n";
+    let shared = format!("store: {{instances_max: 2}}\n{rule}");
+    let folder = Folder::new("check_shared").with("shared.yaml", &shared).with("memory.yaml", rule);
+    let shown = printed(folder.run("check shared.yaml"));
+    assert!(shown.contains("shared.yaml:2: rule `odd`: `rate` is"), "{shown}");
+    assert!(shown.contains("[cannot-share]") && shown.contains("use rounder numbers"), "{shown}");
+    let shown = printed(folder.run("check memory.yaml"));
+    assert!(!shown.contains("cannot-share"), "{shown}");
+}
+
+#[test]
 fn every_file_is_looked_at_whatever_is_wrong_with_another() {
     let folder = Folder::new("check_many").with("a.yaml", POLICY).with("b.yaml", BAD).with("c.yaml", POLICY);
     let ran = folder.run("check a.yaml missing.yaml b.yaml c.yaml");

@@ -94,6 +94,7 @@ fn as_map(answer: &Answer) -> Result<Value, String> {
         "rule": standing,
         "waits": told["retry_after_ms"].is_number(),
         "delay_ms": told["delay_ms"].as_u64().unwrap_or(0),
+        "mode": told["mode"],
     }))
 }
 

@@ -48,11 +48,14 @@ pub enum LintKind {
     UnknownInstances,
     /// While the store is down the rule limits nothing.
     FailsOpen,
+    /// The shared store cannot keep the rule's limit exactly, and so the policy is refused there. Found by who knows the store, not by
+    /// [`crate::Policy::lints`].
+    CannotShare,
 }
 
 impl LintKind {
     /// Every kind, in order.
-    pub const ALL: [LintKind; 21] = [
+    pub const ALL: [LintKind; 22] = [
         LintKind::NeverMatches,
         LintKind::UnreachableTier,
         LintKind::BurstBelowRate,
@@ -74,6 +77,7 @@ impl LintKind {
         LintKind::CannotLease,
         LintKind::UnknownInstances,
         LintKind::FailsOpen,
+        LintKind::CannotShare,
     ];
 
     /// Its name, in kebab case.
@@ -100,6 +104,7 @@ impl LintKind {
             LintKind::CannotLease => "cannot-lease",
             LintKind::UnknownInstances => "unknown-instances",
             LintKind::FailsOpen => "fails-open",
+            LintKind::CannotShare => "cannot-share",
         }
     }
 }

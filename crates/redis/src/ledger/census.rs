@@ -6,13 +6,13 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tollgate_core::Span;
 
 use super::Inner;
-use crate::{Call, HISTORY_LIFETIME, LinkError, Reply, SCRIPT_VERSION, Script};
+use crate::{Call, HISTORY_LIFETIME, LinkError, Reply, SCRIPT_VERSION, Script, ServerError};
 
 /// How often an instance says that it is there.
 pub(super) const PERIOD: Span = Span::from_secs(2);
@@ -30,6 +30,8 @@ pub(super) struct Census {
     name: String,
     now: AtomicU32,
     most: AtomicU32,
+    /// Whether it was told that they cannot be counted.
+    is_told: AtomicBool,
 }
 
 impl Default for Census {
@@ -37,7 +39,12 @@ impl Default for Census {
         // Two keys of the hash are drawn at random for every one of these.
         let [high, low] =
             [RandomState::new(), RandomState::new()].map(|random| random.hash_one(std::process::id()));
-        Census { name: format!("{high:016x}{low:016x}"), now: AtomicU32::new(0), most: AtomicU32::new(0) }
+        Census {
+            name: format!("{high:016x}{low:016x}"),
+            now: AtomicU32::new(0),
+            most: AtomicU32::new(0),
+            is_told: AtomicBool::new(false),
+        }
     }
 }
 
@@ -60,7 +67,7 @@ impl Census {
 
 impl Inner {
     /// Says that this instance is there, and learns how many are.
-    pub(super) async fn count_instances(self: &Arc<Self>) -> Result<(), LinkError> {
+    async fn count_instances(self: &Arc<Self>) -> Result<(), LinkError> {
         let numbers = |number: u64| number.to_string().into_bytes();
         let arguments = vec![
             numbers(SCRIPT_VERSION.into()),
@@ -81,8 +88,27 @@ impl Inner {
                 }
                 _ => Err(LinkError::Lost),
             },
-            Reply::Error(error) => Err(LinkError::Server(crate::ServerError::of_message(&error))),
+            Reply::Error(error) => Err(LinkError::Server(ServerError::of_message(&error))),
             _ => Err(LinkError::Lost),
+        }
+    }
+
+    /// The same; what somebody must see to is said once, until it is seen to. Whether this instance was counted.
+    pub(super) async fn is_counted(self: &Arc<Self>) -> bool {
+        match self.count_instances().await {
+            Ok(()) => {
+                self.census.is_told.store(false, Ordering::Relaxed);
+                true
+            }
+            Err(LinkError::Server(error @ ServerError::WrongType(_))) => {
+                if !self.census.is_told.swap(true, Ordering::Relaxed) {
+                    let key = self.keys.now().instances();
+                    let key = String::from_utf8_lossy(key.as_bytes());
+                    tracing::warn!(%key, %error, "the instances that share the store cannot be counted");
+                }
+                false
+            }
+            Err(_) => false,
         }
     }
 

@@ -48,7 +48,9 @@ pub struct LedgerCounts {
     pub leased_buckets: usize,
     /// Buckets that this node keeps by its share.
     pub local_buckets: usize,
-    /// Whether the store is asked.
+    /// Rules of this node's policy that have another limit in force, which another node has declared since.
+    pub limits_overruled: usize,
+    /// Whether the store is asked, by what the checks of the last minute found.
     pub breaker: BreakerState,
     /// What gathered, and what was sent.
     pub coalescer: CoalescerCounts,
@@ -133,7 +135,8 @@ impl Counters {
             lease_stranded_micros: self.lease_stranded_micros.get(),
             leased_buckets: inner.leases.len(),
             local_buckets: inner.locals.len(),
-            breaker: inner.gate.state(),
+            limits_overruled: inner.rules.overruled(),
+            breaker: inner.gate.state(inner.clock.now()),
             coalescer: inner.coalescer.counts(),
             link: inner.coalescer.link().counts(),
         }

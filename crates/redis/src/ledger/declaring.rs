@@ -8,10 +8,14 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tollgate::policy::limit_text;
 
 use super::Inner;
 use super::rules::{Agreed, RuleEntry};
-use crate::{Declaration, DeclareError, DeclareStep, Declared, HistoryError, RuleIdentity};
+use crate::{
+    Declaration, DeclareError, DeclareStep, Declared, HistoryError, LinkError, LinkStatus, RuleIdentity,
+    ServerError, SharedLimit,
+};
 
 /// After a failure it is tried again so soon.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -74,10 +78,9 @@ async fn declare_all(ledger: &Weak<Inner>) -> bool {
             None => declare(&inner, entry).await,
         };
         if let Err(error) = done {
-            let first = !entry.is_told.swap(true, Ordering::Relaxed);
-            if first {
-                let (policy, rule) = (entry.identity.policy(), entry.identity.name());
-                tracing::warn!(policy, rule, %error, "a limit is not agreed upon with the other instances yet");
+            // Where there is no connection, that is told of, and this follows from it.
+            if matches!(inner.coalescer.link().status(), LinkStatus::Connected(_)) {
+                tell_of_fault(&inner, entry, &entry.identity, &error);
             }
             is_done = false;
             if all {
@@ -99,10 +102,26 @@ pub(super) async fn look_again(inner: &Inner, entry: &RuleEntry) -> bool {
         Ok(Some(seen)) => take_over(inner, entry, &agreed, seen),
         // The store has forgotten it.
         Ok(None) => inner.declaring.wake_all(),
+        Err(failure) if failure.is_of_the_record() => {
+            tell_of_fault(inner, entry, &agreed.identity, &failure.to_string());
+            return true;
+        }
         Err(Failure::Link(_)) => return false,
-        Err(_) => {}
+        Err(_) => return true,
     }
+    entry.is_told.store(false, Ordering::Relaxed);
     true
+}
+
+/// Says once that a rule's record cannot be read or written, until it can.
+fn tell_of_fault(inner: &Inner, entry: &RuleEntry, identity: &RuleIdentity, error: &str) {
+    if entry.is_told.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let (policy, rule) = (entry.identity.policy(), entry.identity.name());
+    let key = inner.keys.now().history(identity);
+    let key = String::from_utf8_lossy(key.as_bytes());
+    tracing::warn!(policy, rule, %key, error, "a limit is not agreed upon with the other instances");
 }
 
 /// The same, where the store may have forgotten everything: then the rule is declared anew.
@@ -124,15 +143,41 @@ fn take_over(inner: &Inner, entry: &RuleEntry, before: &Arc<Agreed>, seen: Agree
         return;
     }
     let is_changed = seen.algorithm != before.algorithm;
+    let is_own = if is_changed { seen.algorithm == entry.algorithm } else { before.is_own };
+    let seen = Agreed { is_own, ..seen };
+    let in_force = limit_text(&seen.algorithm);
     let was = entry.agreed.compare_and_swap(before, Some(Arc::new(seen)));
     inner.renew_leased_rules();
     if is_changed && was.as_ref().is_some_and(|was| Arc::ptr_eq(was, before)) {
         let (policy, rule) = (entry.identity.policy(), entry.identity.name());
-        tracing::info!(
-            policy,
-            rule,
-            "another instance has declared another limit of the rule; it is in force"
-        );
+        if is_own {
+            tracing::info!(policy, rule, in_force, "the limit of this instance's policy is in force again");
+        } else {
+            let own = limit_text(&entry.algorithm);
+            tracing::warn!(
+                policy,
+                rule,
+                own,
+                in_force,
+                "another instance has declared another limit of the rule, which is in force; give all instances one policy"
+            );
+        }
+    }
+}
+
+/// The limit that the store knows of a rule, whichever node has declared it; `None` if it knows none.
+pub(super) async fn limit_in_store(
+    inner: &Inner,
+    identity: &RuleIdentity,
+) -> Result<Option<SharedLimit>, Failure> {
+    let mut declaration = Declaration::read_only(&inner.keys.now(), identity);
+    let reply = inner.coalescer.link().call(declaration.begin(), inner.deadline()).await;
+    match declaration.next(&reply.map_err(Failure::Link)?).map_err(Failure::Declare)? {
+        DeclareStep::Agreed(history) => {
+            history.limit_at(declaration.now_micros()).map(Some).map_err(Failure::Refused)
+        }
+        // Who only reads has nothing more to send.
+        DeclareStep::Absent | DeclareStep::Send(_) => Ok(None),
     }
 }
 
@@ -156,10 +201,26 @@ async fn declare(inner: &Inner, entry: &RuleEntry) -> Result<(), String> {
     Err("the rule has changed its algorithm too often; give it another name".to_owned())
 }
 
-enum Failure {
-    Link(crate::LinkError),
+/// Why nothing was agreed upon.
+pub(super) enum Failure {
+    Link(LinkError),
     Declare(DeclareError),
     Refused(crate::LimitRefused),
+}
+
+impl Failure {
+    /// Whether it is about what the record holds: it stays so until somebody sees to it.
+    pub(super) fn is_of_the_record(&self) -> bool {
+        matches!(
+            self,
+            Failure::Link(LinkError::Server(ServerError::WrongType(_)))
+                | Failure::Declare(
+                    DeclareError::Server(ServerError::WrongType(_))
+                        | DeclareError::History(_)
+                        | DeclareError::OtherRule { .. }
+                )
+        )
+    }
 }
 
 impl fmt::Display for Failure {
@@ -176,7 +237,7 @@ async fn declare_as(inner: &Inner, entry: &RuleEntry, identity: &RuleIdentity) -
     let declared = Declared { algorithm: entry.algorithm, slowest: None };
     let declaration = Declaration::new(&inner.keys.now(), identity, declared);
     // Only who reads and does not declare is told that there is nothing.
-    talk(inner, entry, declaration, identity).await?.ok_or(Failure::Link(crate::LinkError::Lost))
+    talk(inner, entry, declaration, identity).await?.ok_or(Failure::Link(LinkError::Lost))
 }
 
 /// Sends what a declaration says until it is done; `None` if there is no record, and none was wanted.
@@ -195,7 +256,7 @@ async fn talk(
                 let limit = history.limit_at(declaration.now_micros()).map_err(Failure::Refused)?;
                 let algorithm = history.algorithm().unwrap_or(entry.algorithm);
                 let (identity, declared) = (identity.clone(), entry.algorithm);
-                return Ok(Some(Agreed { identity, declared, algorithm, limit }));
+                return Ok(Some(Agreed { identity, declared, algorithm, limit, is_own: true }));
             }
             DeclareStep::Absent => return Ok(None),
         }

@@ -1,19 +1,29 @@
-//! Who may ask the store: a breaker, and one line in the log for each change. In Cluster one for each node, so that the loss of one does not
+//! Who may ask the store: a breaker, and one line in the log for an outage and for its end ([`Outage`]). In Cluster one for each node, so that the loss of one does not
 //! keep anybody from asking the others.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tollgate_core::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Moment, Pass};
+use tollgate_core::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Moment, Pass, Span};
 
 use super::declaring::Declaring;
+use super::outage::Outage;
 use crate::AskError;
 
 /// Breakers of one ledger, at most: nodes beyond share one with another.
 const PLACES: usize = 64;
 
+/// For how long a breaker says something that nobody has asked for.
+const LATELY: Span = Span::from_secs(60);
+
 /// The breakers of one ledger.
 #[derive(Debug)]
-pub(super) struct Gate([Mutex<Breaker>; PLACES]);
+pub(super) struct Gate {
+    breakers: [Mutex<Breaker>; PLACES],
+    /// When each was last asked for, in nanoseconds of the node's clock.
+    asked: [AtomicU64; PLACES],
+    outage: Arc<Outage>,
+}
 
 /// Which node is asked: its number in Cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,11 +49,17 @@ impl Place {
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate(std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES))))
+        let breakers = std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES)));
+        Gate { breakers, asked: std::array::from_fn(|_| AtomicU64::new(0)), outage: Arc::default() }
     }
 }
 
 impl Gate {
+    /// What is told of outages, by whoever else notices them.
+    pub(super) fn outage(&self) -> Arc<Outage> {
+        Arc::clone(&self.outage)
+    }
+
     /// Leave to ask wherever it may be.
     pub(super) fn allow(&self, now: Moment) -> Option<Leave> {
         self.allow_at(Place::ANY, now)
@@ -51,6 +67,7 @@ impl Gate {
 
     /// Leave to ask one node.
     pub(super) fn allow_at(&self, place: Place, now: Moment) -> Option<Leave> {
+        self.asked[place.0 % PLACES].store(now.as_nanos(), Ordering::Relaxed);
         let pass = self.lock(place).allow(now)?;
         Some(Leave { place, pass })
     }
@@ -64,21 +81,24 @@ impl Gate {
     pub(super) fn succeeded(&self, leave: Leave, now: Moment, declaring: &Declaring) {
         if let Some(BreakerChange::Closed { after }) = self.lock(leave.place).succeeded(leave.pass, now) {
             let after_ms = after.as_nanos() / 1_000_000;
-            tracing::info!(after_ms, node = leave.place.0, "the shared store answers again");
+            self.outage.answers(leave.place.0, after_ms);
             declaring.wake_all();
         }
     }
 
     pub(super) fn failed(&self, leave: Leave, now: Moment, error: &AskError) {
         if let Some(BreakerChange::Opened) = self.lock(leave.place).failed(leave.pass, now) {
-            let node = leave.place.0;
-            tracing::warn!(%error, node, "the shared store does not answer; rules do what `on_store_failure` says");
+            self.outage.is_silent(leave.place.0, error, now);
         }
     }
 
-    /// That of the node which is asked least.
-    pub(super) fn state(&self) -> BreakerState {
-        let states = self.0.iter().map(|breaker| locked(breaker).state());
+    /// That of the node which is asked least, of those that anybody wanted to ask within [`LATELY`]: nobody finds out that a node is back which
+    /// nobody asks.
+    pub(super) fn state(&self, now: Moment) -> BreakerState {
+        let since = now.as_nanos().saturating_sub(LATELY.as_nanos());
+        let lately = self.breakers.iter().zip(&self.asked);
+        let lately = lately.filter(|(_, asked)| asked.load(Ordering::Relaxed) >= since);
+        let states = lately.map(|(breaker, _)| locked(breaker).state());
         let rank = |state: &BreakerState| match state {
             BreakerState::Closed => 0,
             BreakerState::HalfOpen => 1,
@@ -88,8 +108,7 @@ impl Gate {
     }
 
     fn lock(&self, place: Place) -> MutexGuard<'_, Breaker> {
-        let Gate(breakers) = self;
-        locked(&breakers[place.0 % PLACES])
+        locked(&self.breakers[place.0 % PLACES])
     }
 }
 
@@ -111,6 +130,8 @@ mod tests {
         }
         assert!(gate.allow_at(lost, now).is_none());
         assert!(gate.allow_at(other, now).is_some() && gate.allow(now).is_some());
-        assert_eq!(gate.state(), BreakerState::Open, "the worst is told");
+        assert_eq!(gate.state(now), BreakerState::Open, "the worst is told");
+        let later = now + LATELY + LATELY;
+        assert_eq!(gate.state(later), BreakerState::Closed, "nobody knows any more");
     }
 }

@@ -225,7 +225,9 @@ impl Inner {
                 *place = *state;
             }
         }
-        let mode = if mode == StoreMode::Exact { StoreMode::Leased } else { mode };
+        // Where the store denied, slices had no say.
+        let is_by_slices = mode == StoreMode::Exact && verdict.is_admitted();
+        let mode = if is_by_slices { StoreMode::Leased } else { mode };
         Answer::Decided { verdict: elsewhere(verdict, &positions, &states), buckets: all, mode }
     }
 

@@ -1,10 +1,13 @@
-//! One line in the log for each change of the link: connected, not connected and why, another server, the script sent anew. Never one for
-//! a check; the breaker has lines of its own ([`super::gate`]).
+//! One line in the log for each change of the link: connected, not connected and why, another server. Never one for a check, and none of an
+//! outage that the breaker has told of ([`Outage`]).
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tollgate::Clock;
+
 use super::Inner;
+use super::outage::Outage;
 use crate::{Address, LinkStatus, LinkWatch};
 
 /// How often scripts that were sent are counted.
@@ -32,24 +35,22 @@ enum Line {
 /// Follows the link until it is closed.
 pub(super) fn run(inner: &Arc<Inner>) {
     let watch = inner.coalescer.link().watch();
-    tokio::spawn(follow(watch));
+    tokio::spawn(follow(watch, inner.gate.outage(), inner.clock.clone()));
     tokio::spawn(count_scripts(Arc::downgrade(inner)));
 }
 
-async fn follow(mut watch: LinkWatch) {
+async fn follow(mut watch: LinkWatch, outage: Arc<Outage>, clock: Clock) {
     let mut said = Said::default();
     while let Some(status) = watch.next().await {
         let line = said.change(&status);
         match (line, status) {
             (Some(Line::Connected), LinkStatus::Connected(servers)) => {
-                tracing::info!(servers = %names(&servers), "the shared store is connected");
+                outage.link_is_up(&names(&servers), clock.now());
             }
             (Some(Line::Moved { from }), LinkStatus::Connected(servers)) => {
                 tracing::info!(servers = %names(&servers), before = %names(&from), "the shared store is another server now; followed");
             }
-            (Some(Line::Down), LinkStatus::Down(cause)) => {
-                tracing::warn!(%cause, "the shared store is not connected; attempts go on");
-            }
+            (Some(Line::Down), LinkStatus::Down(cause)) => outage.link_is_down(&cause, clock.now()),
             _ => {}
         }
     }
@@ -85,7 +86,7 @@ async fn count_scripts(ledger: Weak<Inner>) {
         drop(inner);
         let is_new = sent > told;
         if is_new {
-            tracing::info!(times = sent - told, "the shared store did not know a script; it was sent");
+            tracing::debug!(times = sent - told, "the shared store did not know a script; it was sent");
             told = sent;
         }
         tokio::time::sleep(if is_new { SCRIPTS_QUIET } else { SCRIPTS_PERIOD }).await;

@@ -7,7 +7,7 @@ use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
 
 use super::ready::Ready;
-use super::{Inner, across_slots};
+use super::{Inner, across_slots, declaring};
 use crate::{
     AskError, Batch, BatchError, Call, Changed, Correction, KeyName, LinkError, Note, NotedCharge,
     NotedLimit, Reply, SCRIPT_VERSION, Script, SharedLimit, Told,
@@ -51,17 +51,17 @@ impl Inner {
         let key = self.keys.now().reservation(id);
         let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
-        let note = Note::of_record(&record).map_err(|_| SettleFault::Down(LedgerDown))?;
+        // What cannot be read now cannot be later: to try again would not help.
+        let note = Note::of_record(&record).map_err(|_| SettleFault::Refused(SettleError::Unreadable))?;
         let estimates: Vec<Cost> = note.charges.iter().map(|charge| charge.estimate).collect();
         let due = due_of(&estimates, &costs).map_err(SettleFault::Refused)?;
-        let corrections = note.charges.iter().zip(&due).map(|(charge, actual)| {
-            let limit = self.limit_of(&charge.limit)?;
+        let mut corrections = Vec::with_capacity(due.len());
+        for (at, (charge, actual)) in note.charges.iter().zip(&due).enumerate() {
+            let limit = self.limit_of(&charge.limit, at).await?;
             let debt_max = limit.full();
             let (key, estimate) = (charge.key.clone(), charge.estimate);
-            Some(Correction { key, limit, estimate, actual: *actual, debt_max })
-        });
-        let corrections: Vec<Correction> =
-            corrections.collect::<Option<_>>().ok_or(SettleFault::Down(LedgerDown))?;
+            corrections.push(Correction { key, limit, estimate, actual: *actual, debt_max });
+        }
         if across_slots::is_across(&record) {
             let changed = self.settle_across_slots(&key, &record, &corrections).await?;
             return Ok(self.settled(&note, &due, &changed));
@@ -108,14 +108,27 @@ impl Inner {
         }
     }
 
-    fn limit_of(&self, noted: &NotedLimit) -> Option<SharedLimit> {
-        match noted {
-            NotedLimit::Explicit(limit) => SharedLimit::explicit(limit).ok(),
-            NotedLimit::Rule(identity) => self.rules.all().iter().find_map(|entry| {
-                let agreed = entry.agreed.load();
-                let agreed = agreed.as_ref().filter(|agreed| agreed.identity == *identity)?;
-                Some(agreed.limit.clone())
-            }),
+    /// The limit of the `charge`-th bucket of a reservation. That of a rule which this node does not have, as when a deploy has removed or
+    /// renamed it, is read from the store, where every rule has a record.
+    async fn limit_of(&self, noted: &NotedLimit, charge: usize) -> Result<SharedLimit, SettleFault> {
+        let gone = SettleFault::Refused(SettleError::LimitUnknown { charge });
+        let identity = match noted {
+            NotedLimit::Explicit(limit) => return SharedLimit::explicit(limit).map_err(|_| gone),
+            NotedLimit::Rule(identity) => identity,
+        };
+        let known = self.rules.all().iter().find_map(|entry| {
+            let agreed = entry.agreed.load();
+            let agreed = agreed.as_ref().filter(|agreed| agreed.identity == *identity)?;
+            Some(agreed.limit.clone())
+        });
+        match known {
+            Some(limit) => Ok(limit),
+            None => match declaring::limit_in_store(self, identity).await {
+                Ok(limit) => limit.ok_or(gone),
+                Err(failure) if failure.is_of_the_record() => Err(gone),
+                Err(declaring::Failure::Link(_)) => Err(SettleFault::Down(LedgerDown)),
+                Err(_) => Err(gone),
+            },
         }
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Agreed {
     /// What is in force: another limit, if another node has declared the rule since.
     pub(super) algorithm: Algorithm,
     pub(super) limit: SharedLimit,
+    /// Whether that is what this node declared.
+    pub(super) is_own: bool,
 }
 
 impl Rules {
@@ -106,6 +108,15 @@ fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseT
         return None;
     }
     LeaseTerms::new(limit, instances, settings.lease).ok()
+}
+
+impl Rules {
+    /// How many rules of this node have a limit in force that another has declared.
+    pub(super) fn overruled(&self) -> usize {
+        let is_overruled =
+            |entry: &&Arc<RuleEntry>| entry.agreed.load().as_ref().is_some_and(|agreed| !agreed.is_own);
+        self.entries.load().iter().filter(is_overruled).count()
+    }
 }
 
 impl RuleEntry {

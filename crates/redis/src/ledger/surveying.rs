@@ -43,8 +43,8 @@ impl Surveyed {
         self.last.load_full()
     }
 
-    /// Says that a key holds what is not ours, now and then.
-    pub(super) fn tell_of_fault(&self, error: &AskError, now: Moment) {
+    /// Says that a key holds what is not ours, now and then. What is said of the key names no client.
+    pub(super) fn tell_of_fault(&self, error: &AskError, key: impl FnOnce() -> String, now: Moment) {
         let quiet_until = self.quiet_until.load(Ordering::Relaxed);
         if now.as_nanos() < quiet_until {
             return;
@@ -52,13 +52,19 @@ impl Surveyed {
         let next = (now + FAULTS_TOLD_EVERY).as_nanos();
         if self.quiet_until.compare_exchange(quiet_until, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
-            tracing::warn!(%error, "the shared store cannot decide a check; its rules do what `on_store_failure` says");
+            tracing::warn!(key = %key(), %error, "the shared store cannot decide a check; its rules do what `on_store_failure` says");
         }
     }
 
     /// Remembers what was found, and tells what is new.
     fn note(&self, survey: Survey) {
         let before = self.last();
+        let servers = |survey: &Survey| survey.servers.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let seen = servers(&survey);
+        // At every return the same would be said again.
+        if before.as_ref().is_none_or(|last| servers(last) != seen) {
+            tracing::info!(servers = seen.join(", "), "the shared store was looked at");
+        }
         let is_new =
             |finding: &&Finding| !before.as_ref().is_some_and(|last| last.findings.contains(finding));
         for finding in survey.findings.iter().filter(is_new) {
@@ -92,10 +98,10 @@ async fn look(ledger: &Weak<Inner>) {
         let Some(inner) = ledger.upgrade() else { return };
         match inner.coalescer.link().survey(WITHIN).await {
             Ok(survey) => {
-                let servers: Vec<String> = survey.servers.iter().map(ToString::to_string).collect();
-                tracing::info!(servers = servers.join(", "), "the shared store was looked at");
                 return inner.surveyed.note(survey);
             }
+            // It is gone again, which is told of.
+            Err(_) if !matches!(inner.coalescer.link().status(), LinkStatus::Connected(_)) => {}
             Err(error) => tracing::warn!(%error, "the shared store cannot be looked at"),
         }
         drop(inner);

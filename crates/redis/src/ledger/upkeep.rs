@@ -42,7 +42,7 @@ async fn look_after(
         return Some(PAUSE);
     }
     let now = inner.clock.now();
-    if counted.is_none_or(|at| now.since(at) >= census::PERIOD) && inner.count_instances().await.is_ok() {
+    if counted.is_none_or(|at| now.since(at) >= census::PERIOD) && inner.is_counted().await {
         *counted = Some(now);
     }
     let rules = inner.rules.all();

@@ -242,8 +242,7 @@ impl Shared {
             let timeout = self.options.dial_timeout;
             answers.spawn(async move { ask_one(&node, timeout).await });
         }
-        let mut failure =
-            DialError::NotRedis { address: self.seeds[0].clone(), problem: "no node answers".to_owned() };
+        let mut failure = DialError::HungUp { address: self.seeds[0].clone() };
         while let Some(answer) = answers.join_next().await {
             match answer {
                 Ok(Ok(map)) => return Ok(map),

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -12,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{self, pki_types::ServerName};
 
 use super::line::Line;
 use super::{Address, DialError, Login};
@@ -70,11 +71,20 @@ impl Dialer {
 
     /// A connection that has answered once. Takes at most the time-out.
     pub(crate) async fn dial(&self, address: &Address) -> Result<Held, DialError> {
-        let attempt = tokio::time::timeout(self.timeout, self.attempt(address));
-        attempt.await.unwrap_or_else(|_| Err(DialError::TimedOut { address: address.clone() }))
+        let is_handshaking = AtomicBool::new(false);
+        let attempt = tokio::time::timeout(self.timeout, self.attempt(address, &is_handshaking));
+        attempt.await.unwrap_or_else(|_| {
+            let address = address.clone();
+            if is_handshaking.load(Ordering::Relaxed) {
+                // A server without TLS waits for the end of a line, and we for the rest of the handshake.
+                Err(DialError::NotTls { address, problem: "it did not answer in time".to_owned() })
+            } else {
+                Err(DialError::TimedOut { address })
+            }
+        })
     }
 
-    async fn attempt(&self, address: &Address) -> Result<Held, DialError> {
+    async fn attempt(&self, address: &Address, is_handshaking: &AtomicBool) -> Result<Held, DialError> {
         let unreachable = |error: std::io::Error| DialError::Unreachable {
             address: address.clone(),
             problem: error.to_string(),
@@ -92,8 +102,15 @@ impl Dialer {
                         let problem = |problem: String| DialError::Tls { address: address.clone(), problem };
                         let name =
                             ServerName::try_from(host.clone()).map_err(|error| problem(error.to_string()))?;
-                        let stream =
-                            tls.connect(name, stream).await.map_err(|error| problem(error.to_string()))?;
+                        is_handshaking.store(true, Ordering::Relaxed);
+                        let shaken = tls.connect(name, stream).await;
+                        is_handshaking.store(false, Ordering::Relaxed);
+                        let stream = shaken.map_err(|error| match problem(error.to_string()) {
+                            DialError::Tls { address, problem } if is_no_tls(&error) => {
+                                DialError::NotTls { address, problem }
+                            }
+                            untrusted => untrusted,
+                        })?;
                         self.greet(address, stream).await
                     }
                 }
@@ -110,33 +127,42 @@ impl Dialer {
             AsyncConnectionConfig::new().set_response_timeout(None).set_pipeline_buffer_size(UNWRITTEN_MAX);
         let greeted = MultiplexedConnection::new_with_config(&self.info, stream, config).await;
         let (connection, driver) = greeted.map_err(|error| match refusal(address, &error) {
-            DialError::NotRedis { .. } if self.tls.is_some() => self.closed(address),
+            DialError::HungUp { .. } => self.hung_up(address),
             error => error,
         })?;
         let driver = spawn(driver);
         let line = Line { connection, address: Arc::new(address.clone()) };
-        match line.ping().await {
+        match line.first_answer().await {
             Ok(Reply::Error(said)) => match ServerError::of_message(&said) {
                 // A user that may not PING may still run scripts; and even this is an answer.
                 ServerError::NotAllowed(said) if said.starts_with("NOPERM") => Ok(Held { line, driver }),
                 error => Err(DialError::Refused { address: address.clone(), error }),
             },
             Ok(_) => Ok(Held { line, driver }),
-            Err(_) => Err(self.closed(address)),
+            Err(error) => Err(match refusal(address, &error) {
+                DialError::HungUp { .. } => self.hung_up(address),
+                error => error,
+            }),
         }
     }
 
     /// The other side hung up before it answered.
-    fn closed(&self, address: &Address) -> DialError {
+    fn hung_up(&self, address: &Address) -> DialError {
         let address = address.clone();
         if self.tls.is_some() {
             // A certificate of ours is asked for, and missed, only after the handshake.
             let problem = "it closed the connection; show it who we are with ?cert=FILE&key=FILE".to_owned();
             DialError::Tls { address, problem }
         } else {
-            DialError::NotRedis { address, problem: "it closed the connection".to_owned() }
+            DialError::HungUp { address }
         }
     }
+}
+
+/// Whether what came in place of a handshake is none.
+fn is_no_tls(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(cause, Some(rustls::Error::InvalidMessage(_)))
 }
 
 fn spawn(driver: impl Future<Output = ()> + Send + 'static) -> Driver {
@@ -154,9 +180,7 @@ fn refusal(address: &Address, error: &RedisError) -> DialError {
             DialError::Refused { address, error: ServerError::NotAllowed(said) }
         }
         (_, Some(said)) => DialError::Refused { address, error: ServerError::of_message(&said) },
-        (ErrorKind::Io, None) if error.is_connection_dropped() => {
-            DialError::NotRedis { address, problem: "it closed the connection".to_owned() }
-        }
+        (ErrorKind::Io, None) => DialError::HungUp { address },
         (_, None) => DialError::NotRedis { address, problem: error.to_string() },
     }
 }

@@ -30,6 +30,18 @@ pub enum DialError {
         /// What is wrong.
         problem: String,
     },
+    /// The server does not seem to speak TLS.
+    NotTls {
+        /// Where.
+        address: Address,
+        /// What came in its place.
+        problem: String,
+    },
+    /// The connection was made, and closed before anything was answered.
+    HungUp {
+        /// Where.
+        address: Address,
+    },
     /// The server lets us not in, or is not ready.
     Refused {
         /// Where.
@@ -89,7 +101,7 @@ impl fmt::Display for DialError {
             Self::TimedOut { address } => {
                 write!(
                     f,
-                    "{address} did not answer in time; see whether it runs, and whether it wants TLS (rediss://)"
+                    "{address} did not answer in time; see whether it runs and is not too busy, and without TLS whether it wants that (rediss://)"
                 )
             }
             Self::Tls { address, problem } => {
@@ -98,6 +110,15 @@ impl fmt::Display for DialError {
                     "no TLS with {address} ({problem}); name whom to trust with ?ca=FILE, and use TLS on both sides"
                 )
             }
+            Self::NotTls { address, problem } => write!(
+                f,
+                "{address} does not speak TLS, it seems ({problem}); write redis in place of rediss, or name the server's port for TLS"
+            ),
+            Self::HungUp { address } => write!(
+                f,
+                "{address} closed the connection before it answered; see whether the server is stopping, is Redis or Valkey, and wants TLS \
+                 (rediss://)"
+            ),
             Self::Refused { address, error } => write!(f, "{address}: {error}"),
             Self::NotRedis { address, problem } => {
                 write!(
@@ -109,7 +130,10 @@ impl fmt::Display for DialError {
                 write!(f, "{address} is a replica; the sentinels have not agreed on a master yet")
             }
             Self::NoSentinel { problem } => {
-                write!(f, "no sentinel answers ({problem}); see whether they run at these addresses")
+                write!(
+                    f,
+                    "no sentinel answers ({problem}); see whether sentinels run at these addresses, and use redis:// for a server itself"
+                )
             }
             Self::UnknownService { service } => {
                 write!(

@@ -32,6 +32,12 @@ impl Line {
         self.ask(&["PING"]).await
     }
 
+    /// The answer to the first question on this connection; the error says why there is none.
+    pub(crate) async fn first_answer(&self) -> Result<Reply, RedisError> {
+        let mut connection = self.connection.clone();
+        connection.send_packed_command(&redis::cmd("PING")).await.map(|value| reply(value, 0))
+    }
+
     /// Calls a script by its digest.
     pub(crate) async fn evalsha(&self, call: &Call, is_asking: bool) -> Result<Reply, LinkError> {
         self.send_asking(command(call, "EVALSHA", call.script.sha()), is_asking).await

@@ -117,6 +117,9 @@ async fn ask(
             None => Err(no_sentinel(&format_args!("{address} names no address"))),
         },
         Ok(Ok(Reply::Nothing)) => Err(DialError::UnknownService { service: service.to_owned() }),
+        Ok(Ok(Reply::Error(said))) if said.contains("unknown command") => {
+            Err(no_sentinel(&format_args!("{address} is none")))
+        }
         Ok(Ok(Reply::Error(said))) => {
             Err(DialError::Refused { address: address.clone(), error: ServerError::of_message(&said) })
         }

@@ -19,6 +19,8 @@ pub const URL_BYTES_MAX: usize = 4_096;
 pub const ADDRESSES_MAX: usize = 32;
 /// Highest number of a database.
 pub const DATABASE_MAX: u32 = 65_535;
+/// In place of what may be a password.
+const UNSHOWN: &str = "…";
 const SERVER_PORT: u16 = 6_379;
 const SENTINEL_PORT: u16 = 26_379;
 
@@ -141,11 +143,14 @@ impl std::str::FromStr for StoreUrl {
 }
 
 fn split_scheme(url: &str) -> Result<(Kind, bool, &str), StoreUrlError> {
-    if let Some(path) = url.strip_prefix("unix:") {
+    if let Some((scheme, path)) = url.split_at_checked("unix:".len())
+        && scheme.eq_ignore_ascii_case("unix:")
+    {
         return Ok((Kind::Unix, false, path.strip_prefix("//").unwrap_or(path)));
     }
     let (scheme, rest) = url.split_once("://").ok_or(StoreUrlError::NoScheme)?;
-    let (kind, is_tls) = match scheme {
+    // Schemes are the same in capitals (RFC 3986).
+    let (kind, is_tls) = match scheme.to_ascii_lowercase().as_str() {
         "redis" | "valkey" => (Kind::Standalone, false),
         "rediss" | "valkeys" => (Kind::Standalone, true),
         "redis+sentinel" => (Kind::Sentinel, false),
@@ -153,8 +158,8 @@ fn split_scheme(url: &str) -> Result<(Kind, bool, &str), StoreUrlError> {
         "redis+cluster" => (Kind::Cluster, false),
         "rediss+cluster" => (Kind::Cluster, true),
         // What is no scheme may be the beginning of a password.
-        other if other.len() <= 24 && other.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'+') => {
-            return Err(StoreUrlError::UnknownScheme(other.to_owned()));
+        _ if scheme.len() <= 24 && scheme.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'+') => {
+            return Err(StoreUrlError::UnknownScheme(scheme.to_owned()));
         }
         _ => return Err(StoreUrlError::NoScheme),
     };
@@ -206,7 +211,8 @@ fn network(kind: Kind, rest: &str, query: &mut Query) -> Result<StoreUrl, StoreU
 fn unix(path: &str, query: &mut Query) -> Result<StoreUrl, StoreUrlError> {
     let path = decode(path, "path")?;
     if !path.starts_with('/') || path.contains('\0') {
-        return Err(StoreUrlError::BadPath(path));
+        // With an `@` it may be a URL of another kind, password and all.
+        return Err(StoreUrlError::BadPath(if path.contains('@') { UNSHOWN.to_owned() } else { path }));
     }
     Ok(StoreUrl {
         topology: Topology::Standalone(Address::Unix(path.into())),
@@ -288,7 +294,7 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let name = decode(name, "query")?;
             if pairs.iter().any(|(known, _)| *known == name) {
-                return Err(StoreUrlError::Twice(name));
+                return Err(StoreUrlError::Twice(shown_name(name)));
             }
             pairs.push((name, decode(value, "query")?));
         }
@@ -314,10 +320,14 @@ impl Query {
         if is_of_tls && !is_tls && kind != Kind::Unix {
             return Err(StoreUrlError::TlsParameterWithoutTls(name));
         }
-        // A name may be a password that lacks its escapes: told only if it looks like a name.
-        let is_name = name.len() <= 24 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-        Err(StoreUrlError::UnknownParameter(if is_name { name } else { "…".to_owned() }))
+        Err(StoreUrlError::UnknownParameter(shown_name(name)))
     }
+}
+
+/// The name of a parameter as it may be told: it may be a password that lacks its escapes, and is told only if it looks like a name.
+fn shown_name(name: String) -> String {
+    let is_name = name.len() <= 24 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if is_name { name } else { UNSHOWN.to_owned() }
 }
 
 impl fmt::Display for StoreUrl {

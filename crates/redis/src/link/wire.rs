@@ -19,7 +19,7 @@ use super::dial::{Dialer, Held};
 use super::line::Line;
 use super::target::Target;
 use super::{DialError, LinkError, LinkOptions};
-use crate::{Call, Reply, ServerError};
+use crate::{Call, Reply, Script, ServerError};
 
 /// A connection under supervision. Dropped, the connection is closed.
 pub(crate) struct Wire {
@@ -69,11 +69,13 @@ impl Wire {
     pub(crate) async fn call(&self, call: &Call, is_asking: bool) -> Result<Reply, LinkError> {
         let line = self.line().await?;
         let counters = &self.shared.counters;
-        Counters::count(&counters.round_trips);
+        let is_batch = call.script.name() == Script::decide().name();
+        let round_trips = if is_batch { &counters.round_trips } else { &counters.upkeep_round_trips };
+        Counters::count(round_trips);
         let mut reply = line.evalsha(call, is_asking).await?;
         if matches!(&reply, Reply::Error(said) if ServerError::of_message(said) == ServerError::NoScript) {
             Counters::count(&counters.scripts_sent);
-            Counters::count(&counters.round_trips);
+            Counters::count(round_trips);
             reply = line.eval(call, is_asking).await?;
         }
         let Reply::Error(said) = reply else { return Ok(reply) };

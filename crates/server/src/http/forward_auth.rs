@@ -33,6 +33,8 @@ enum Proxy {
 const STATUS_FIELD: &str = "tollgate-status";
 /// The body that the client should get, for proxies that take none from us.
 const BODY_FIELD: &str = "tollgate-body";
+/// Upon what the verdict rests, where instances share a store.
+const MODE_FIELD: &str = "tollgate-mode";
 /// Longest body in a field, in bytes; a longer one is left out. Head and body have to fit into the 8 KiB that the recipe allows.
 const BODY_FIELD_BYTES_MAX: usize = 4 * 1_024;
 
@@ -99,6 +101,9 @@ async fn decide(
             None => Response::new(Full::new(Bytes::new())),
         };
         reply.headers_mut().extend(told.header());
+        if engine.ledger.is_some() {
+            reply.headers_mut().insert(MODE_FIELD, HeaderValue::from_static(answering.mode().name()));
+        }
         let status = StatusCode::from_u16(answering.status()).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
         (status, body, reply)
     })

@@ -100,7 +100,10 @@ fn unsettled(fault: &SettleFault) -> Problem {
     };
     let said = error.to_string();
     match error {
-        SettleError::Unknown | SettleError::Expired => Problem::unknown("reservation", said),
+        SettleError::Unknown
+        | SettleError::Expired
+        | SettleError::LimitUnknown { .. }
+        | SettleError::Unreadable => Problem::unknown("reservation", said),
         SettleError::CostsDiffer { .. } => Problem::field(
             "cost",
             "`cost` is one for buckets that were reserved at different \

@@ -19,7 +19,16 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
             "Questions and operations that were sent to the shared store",
             counts.coalescer.operations,
         ),
-        ("store_round_trips", "Round trips to the shared store", counts.link.round_trips),
+        (
+            "store_round_trips",
+            "Round trips to the shared store for questions and operations",
+            counts.link.round_trips,
+        ),
+        (
+            "store_upkeep_round_trips",
+            "Round trips to the shared store for records of limits and reservations, and to count instances",
+            counts.link.upkeep_round_trips,
+        ),
         ("store_timeouts", "Questions that the shared store did not answer in time", counts.timed_out),
         ("store_failures", "Questions that the shared store did not answer otherwise", counts.failed),
         ("store_fallbacks", "Checks that were decided without the shared store", counts.fallbacks),
@@ -78,6 +87,11 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
         "store_duration_seconds",
         "How long the shared store took to answer",
         Latency::of(&counts),
+    );
+    registry.register(
+        "store_limits_overruled",
+        "Rules that have another limit in force, which another instance has declared",
+        ConstGauge::new(i64::try_from(counts.limits_overruled).unwrap_or(i64::MAX)),
     );
     registry.register(
         "store_local_buckets",

@@ -24,6 +24,8 @@ pub struct Told {
     pub reason: Option<String>,
     /// The rule that the figures are of, or that refused.
     pub rule: Option<String>,
+    /// Upon what the verdict rests: `exact`, `leased` or `fallback`.
+    pub mode: Option<&'static str>,
 }
 
 impl Told {
@@ -37,7 +39,7 @@ impl Told {
                 None => protocol.null(output),
             }
         };
-        protocol.map(output, 9);
+        protocol.map(output, 10);
         number(output, "admitted", Some(self.is_admitted.into()));
         number(output, "status", Some(self.status.into()));
         number(output, "limit", self.limit);
@@ -45,7 +47,8 @@ impl Told {
         number(output, "retry_after_ms", self.retry_after_ms);
         number(output, "reset_after_ms", self.reset_after_ms);
         number(output, "delay_ms", Some(self.delay_ms));
-        for (name, text) in [("reason", &self.reason), ("rule", &self.rule)] {
+        let (reason, rule) = (self.reason.as_deref(), self.rule.as_deref());
+        for (name, text) in [("reason", reason), ("rule", rule), ("mode", self.mode)] {
             bulk(output, name.as_bytes());
             match text {
                 Some(text) => bulk(output, text.as_bytes()),

@@ -80,6 +80,7 @@ impl Throttle for Table {
             delay_ms: 0,
             reason: (!is_admitted).then(|| "token_bucket_exceeded".to_owned()),
             rule: Some("client".to_owned()),
+            mode: Some("exact"),
         })
     }
 }

@@ -3,15 +3,15 @@
 use crate::wire::{Conversation, check, command, request};
 
 const ADMITTED: &str = "$8|admitted|:1|$6|status|:200|$5|limit|:3|$9|remaining|:2|$14|retry_after_ms|NULL\
-    $14|reset_after_ms|:20000|$8|delay_ms|:0|$6|reason|NULL$4|rule|$6|client|";
+    $14|reset_after_ms|:20000|$8|delay_ms|:0|$6|reason|NULL$4|rule|$6|client|$4|mode|$5|exact|";
 
 #[test]
 fn the_answer_is_a_map_or_its_names_and_values_in_turn() {
     let mut conversation = Conversation::new();
-    let second = format!("*18|{}", ADMITTED.replace("NULL", "$-1|"));
+    let second = format!("*20|{}", ADMITTED.replace("NULL", "$-1|"));
     assert_eq!(conversation.ask("TOLLGATE.CHECK ip 192.0.2.7"), second);
     conversation.ask("HELLO 3");
-    let third = format!("%9|{}", ADMITTED.replace("NULL", "_|"));
+    let third = format!("%10|{}", ADMITTED.replace("NULL", "_|"));
     assert_eq!(conversation.ask("tollgate.check IP 192.0.2.8"), third);
 }
 
@@ -21,8 +21,8 @@ fn a_denial_has_a_reason_and_an_exact_wait() {
     let flood = command("TOLLGATE.CHECK ip 192.0.2.7").repeat(3);
     conversation.send(&flood);
     conversation.pass_millis(1_500);
-    let denied = "*18|$8|admitted|:0|$6|status|:429|$5|limit|:3|$9|remaining|:0|$14|retry_after_ms|:18500|\
-        $14|reset_after_ms|:58500|$8|delay_ms|:0|$6|reason|$21|token_bucket_exceeded|$4|rule|$6|client|";
+    let denied = "*20|$8|admitted|:0|$6|status|:429|$5|limit|:3|$9|remaining|:0|$14|retry_after_ms|:18500|\
+        $14|reset_after_ms|:58500|$8|delay_ms|:0|$6|reason|$21|token_bucket_exceeded|$4|rule|$6|client|$4|mode|$5|exact|";
     check(
         &mut conversation,
         &[("TOLLGATE.CHECK ip 192.0.2.7 peek 1", denied), ("TOLLGATE.CHECK ip 192.0.2.7 peek 0", denied)],
@@ -35,7 +35,7 @@ fn it_keeps_its_place_among_other_requests() {
     let sent = ["CL.THROTTLE k 9 1 1", "TOLLGATE.CHECK path /", "CL.THROTTLE k 9 1 1", "PING"].map(command);
     let replies = String::from_utf8_lossy(&conversation.send(&sent.concat())).replace("\r\n", "|");
     let found =
-        ["*5|:0|:10|:9|", "*18|$8|admitted|:1|", "*5|:0|:10|:8|", "+PONG|"].map(|part| replies.find(part));
+        ["*5|:0|:10|:9|", "*20|$8|admitted|:1|", "*5|:0|:10|:8|", "+PONG|"].map(|part| replies.find(part));
     assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{replies}");
     assert_eq!(conversation.table.calls, [1, 1], "what was asked before it is decided before it");
 }
@@ -86,9 +86,9 @@ fn a_request_has_as_many_header_fields_as_over_http_and_no_more() {
         words.join(" ")
     };
     let mut conversation = Conversation::new();
-    assert!(conversation.ask(&with(128)).starts_with("*18|$8|admitted|:1|"));
+    assert!(conversation.ask(&with(128)).starts_with("*20|$8|admitted|:1|"));
     let inline = format!("{}\r\n", with(128));
-    assert!(conversation.send(inline.as_bytes()).starts_with(b"*18\r\n$8\r\nadmitted\r\n:1\r\n"));
+    assert!(conversation.send(inline.as_bytes()).starts_with(b"*20\r\n$8\r\nadmitted\r\n:1\r\n"));
     let refused = "-ERR `header:` stands more than 128 times; send those that the policy looks at|";
     assert_eq!(conversation.ask(&with(129)), refused);
     let line = format!("{}\r\n", "TOLLGATE.CHECK ".repeat(1_100));
@@ -103,5 +103,5 @@ fn nobody_asks_before_the_password() {
     let mut conversation = Conversation::with_password("sesame");
     assert_eq!(conversation.ask("TOLLGATE.CHECK ip 192.0.2.7"), "-NOAUTH Authentication required.|");
     conversation.ask("AUTH sesame");
-    assert!(conversation.ask("TOLLGATE.CHECK ip 192.0.2.7").starts_with("*18|$8|admitted|:1|"));
+    assert!(conversation.ask("TOLLGATE.CHECK ip 192.0.2.7").starts_with("*20|$8|admitted|:1|"));
 }

@@ -14,7 +14,7 @@ use super::super::gate::{Leave, Place};
 use super::group::joined;
 use super::release::Held;
 use super::{Apart, Record, record, release};
-use crate::{AskError, Batch, Checked, LinkError, Pending, ServerError, Told, slot_of};
+use crate::{AskError, Batch, Checked, KeyFault, LinkError, Pending, Told, slot_of};
 
 /// One who holds.
 pub(super) struct Holder {
@@ -198,8 +198,5 @@ fn checked(told: Result<Told, LinkError>) -> Result<Checked, AskError> {
 
 /// What the record of a check that was charged says.
 fn retold(record: &[u8]) -> Result<Checked, AskError> {
-    record::read(record).ok_or_else(|| {
-        let problem = "a key of Tollgate's name holds what this version did not write; use another `prefix`, or delete that key";
-        LinkError::Server(ServerError::WrongType(problem.to_owned())).into()
-    })
+    record::read(record).ok_or_else(|| LinkError::Server(KeyFault::UnknownState.into()).into())
 }

@@ -23,7 +23,7 @@ impl Inner {
         corrections: &[Correction],
     ) -> Result<Vec<Changed>, SettleFault> {
         let down = SettleFault::Down(LedgerDown);
-        let made = record::read(record).ok_or(down.clone())?;
+        let made = record::read(record).ok_or(SettleFault::Refused(SettleError::Unreadable))?;
         let Ok(is_mine) = self.take_record(key, record).await else { return Err(down) };
         if !is_mine {
             return Err(SettleFault::Refused(SettleError::Unknown));

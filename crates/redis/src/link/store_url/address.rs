@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::Ipv6Addr;
 use std::path::PathBuf;
 
-use super::StoreUrlError;
+use super::{StoreUrlError, UNSHOWN};
 
 /// Longest name of a host, in bytes: what DNS allows.
 const HOST_BYTES_MAX: usize = 253;
@@ -66,7 +66,9 @@ fn check_name(host: &str) -> Result<&str, StoreUrlError> {
 fn read_port(text: &str) -> Result<u16, StoreUrlError> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let port = text.parse().ok().filter(|port| is_number && *port != 0);
-    port.ok_or_else(|| StoreUrlError::BadPort(text.to_owned()))
+    // What looks like none is a password whose host was forgotten, maybe.
+    let is_shown = text.len() <= 6 && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-".contains(&byte));
+    port.ok_or_else(|| StoreUrlError::BadPort(if is_shown { text } else { UNSHOWN }.to_owned()))
 }
 
 impl fmt::Display for Address {

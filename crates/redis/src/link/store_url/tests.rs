@@ -28,6 +28,13 @@ fn every_topology_is_read_with_its_defaults() {
 }
 
 #[test]
+fn schemes_are_the_same_in_capitals() {
+    assert_eq!(parse("Redis://localhost"), parse("redis://localhost"));
+    assert_eq!(parse("REDISS+CLUSTER://h"), parse("rediss+cluster://h"));
+    assert_eq!(parse("Unix:/run/r.sock"), parse("unix:/run/r.sock"));
+}
+
+#[test]
 fn users_passwords_and_databases_are_percent_decoded() {
     let url = parse("redis://al%69ce:p%40ss%2Fw%25rd@h:1/2");
     assert_eq!((url.login, url.database), (Some(login(Some("alice"), "p@ss/w%rd")), 2));
@@ -113,6 +120,13 @@ fn no_message_shows_a_password_however_it_is_mistyped() {
         "unix:/r?password=hunter2&db=x",
         "unix:/r?user=u&password=hunter2",
         "redis://u:hunter2@h",
+        "redis//u:hunter2@h",
+        "redis:u:hunter2@h",
+        "unix:u:hunter2@h",
+        "unix:/r?password=hunter2&foo=1",
+        "unix:/r?a&hunter2&hunter2",
+        "redis://u:hunter2",
+        "Redis://u:hunter2@h",
         "redis+sentinel://:hunter2@s/m?sentinel_password=hunter2",
     ];
     for url in urls {

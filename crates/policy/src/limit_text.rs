@@ -1,18 +1,19 @@
 //! A limit in a few words: `10/s, burst 50`.
 
-use tollgate::policy::{Action, span_text};
-use tollgate::{Algorithm, Limit, Window};
+use tollgate_core::{Algorithm, Limit, Window};
 
-/// What a rule does, in a few words.
-pub(super) fn of(action: &Action) -> String {
-    match action {
-        Action::Allow => "lets through".to_owned(),
-        Action::Block => "refuses".to_owned(),
-        Action::Limit(algorithm) => of_algorithm(algorithm),
-    }
-}
+use crate::span_text;
 
-fn of_algorithm(algorithm: &Algorithm) -> String {
+/// A limit in a few words, for people.
+///
+/// ```
+/// # use tollgate_core::{Burst, Limit, Rate};
+/// # use tollgate_policy::limit_text;
+/// let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
+/// assert_eq!(limit_text(&limit.into()), "10/s, burst 50");
+/// # Ok::<(), tollgate_core::LimitError>(())
+/// ```
+pub fn limit_text(algorithm: &Algorithm) -> String {
     let full = algorithm.full();
     match algorithm {
         Algorithm::TokenBucket(limit) => format!("{}, burst {full}", rate(limit)),
@@ -55,7 +56,7 @@ fn window_text(window: Window) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tollgate::{Burst, FixedWindow, Rate, SlidingLog, Span};
+    use tollgate_core::{Burst, FixedWindow, Rate, SlidingLog, Span};
 
     use super::*;
 
@@ -63,7 +64,7 @@ mod tests {
     fn rates_are_told_in_the_unit_in_which_they_are_short() {
         let told = |tokens, period| {
             let limit = Limit::new(Rate::new(tokens, period), Burst::tokens(5)).unwrap();
-            of_algorithm(&limit.into())
+            limit_text(&limit.into())
         };
         assert_eq!(told(10, Span::from_secs(1)), "10/s, burst 5");
         assert_eq!(told(3, Span::from_secs(1_000)), "0.003/s, burst 5");
@@ -73,10 +74,10 @@ mod tests {
 
     #[test]
     fn windows_are_told_in_the_units_of_a_clock_or_of_the_calendar() {
-        let told = |window| of_algorithm(&FixedWindow::new(Burst::tokens(5), window).unwrap().into());
+        let told = |window| limit_text(&FixedWindow::new(Burst::tokens(5), window).unwrap().into());
         assert_eq!(told(Window::DAY), "5 per window of 1 d");
         assert_eq!(told(Window::MONTH), "5 per calendar month", "which is not 30 days");
         let log = SlidingLog::new(Burst::tokens(5), Span::from_secs(7_500)).unwrap();
-        assert_eq!(of_algorithm(&log.into()), "5 in any 2 h 5 min");
+        assert_eq!(limit_text(&log.into()), "5 in any 2 h 5 min");
     }
 }
