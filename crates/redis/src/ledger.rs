@@ -18,6 +18,7 @@ mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod in_part;
 mod keys;
 mod late;
 mod lease_asks;
@@ -44,7 +45,7 @@ use tollgate::ledger::{
     Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::StoreSettings;
-use tollgate::{Clock, Given, ReservationId, Settled};
+use tollgate::{Clock, Given, ReservationId, ReservationIds, Settled};
 use tollgate_core::Moment;
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
@@ -100,6 +101,8 @@ struct Inner {
     leases: Leases,
     leased_rules: LeasedRules,
     locals: Locals,
+    /// Of checks that are decided in part.
+    reservation_ids: ReservationIds,
     latecomers: Latecomers,
     census: Census,
     /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
@@ -128,6 +131,7 @@ impl RedisLedger {
             leases: Leases::default(),
             leased_rules: LeasedRules::default(),
             locals: Locals::default(),
+            reservation_ids: ReservationIds::new(),
             latecomers: Latecomers::default(),
             census: Census::default(),
             counters: Counters::default(),
@@ -256,7 +260,10 @@ impl Inner {
         }
         // Whose buckets are not back in the store yet is decided here.
         if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
-            return self.fall_back(&ready, &manner);
+            return match Box::pin(self.decide_in_part(&ready, &manner)).await {
+                Some(answer) => answer,
+                None => self.fall_back(&ready, &manner),
+            };
         }
         let asked = match self.apart(&ready, &manner) {
             Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,

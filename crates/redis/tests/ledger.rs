@@ -11,6 +11,8 @@ mod checks;
 mod contract;
 #[path = "ledger/declaring.rs"]
 mod declaring;
+#[path = "ledger/denials.rs"]
+mod denials;
 #[path = "ledger/faults.rs"]
 mod faults;
 #[path = "ledger/holds.rs"]

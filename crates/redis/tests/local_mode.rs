@@ -13,6 +13,8 @@ mod instance;
 mod instances;
 #[path = "local_mode/late.rs"]
 mod late;
+#[path = "local_mode/shared_tier.rs"]
+mod shared_tier;
 #[path = "local_mode/shares.rs"]
 mod shares;
 #[path = "local_mode/way_back.rs"]

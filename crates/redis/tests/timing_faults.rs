@@ -8,6 +8,8 @@
 #[macro_use]
 #[expect(unused_imports, dead_code, reason = "other tests use the rest")]
 mod fleet;
+#[path = "timing_faults/asked.rs"]
+mod asked;
 #[path = "timing_faults/between.rs"]
 mod between;
 #[path = "timing_faults/fleets.rs"]

@@ -10,7 +10,7 @@ use tollgate_core::{Moment, Span};
 use tollgate_sim::checker::{Promise, judge};
 use tollgate_sim::history::Event;
 
-use crate::load::{Load, Mode, PROCESSES};
+use crate::load::{Load, Mode, PROCESSES, policy};
 use crate::monotonic;
 use crate::worker::{Admitted, Orders};
 
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Crew {
     workers: Vec<Worker>,
     folder: PathBuf,
-    load: Load,
+    loads: Vec<Load>,
 }
 
 struct Worker {
@@ -31,7 +31,7 @@ struct Worker {
     file: PathBuf,
 }
 
-/// What a run has brought.
+/// What a run has brought of one load.
 pub(crate) struct Haul {
     pub(crate) begin: Moment,
     pub(crate) end: Moment,
@@ -41,8 +41,8 @@ pub(crate) struct Haul {
 
 impl Crew {
     /// Starts the processes; returns when all of them have agreed on their limits. `test` is who asks: the same test is run again in
-    /// each process. `skews` are how far the wall clocks of the processes are off, in seconds.
-    pub(crate) fn start(test: &str, url: &str, load: Load, skews: [i64; PROCESSES]) -> Crew {
+    /// each process. All of `loads` last equally long. `skews` are how far the wall clocks of the processes are off, in seconds.
+    pub(crate) fn start(test: &str, url: &str, loads: &[Load], skews: [i64; PROCESSES]) -> Crew {
         let folder = std::env::temp_dir().join(format!("tollgate-hammer-{}-{test}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let mut workers = Vec::new();
@@ -50,8 +50,8 @@ impl Crew {
             let file = folder.join(number.to_string());
             let orders = Orders {
                 url: url.to_owned(),
-                policy: load.policy(),
-                keys: load.keys,
+                policy: policy(loads),
+                keys: loads.iter().map(Load::keys).collect(),
                 number,
                 file: file.display().to_string(),
             };
@@ -62,50 +62,39 @@ impl Crew {
             let off = (found - i128::from(skew) * 1_000_000_000).unsigned_abs();
             assert!(off < 1_000_000_000, "a clock that should be off by {skew} s is off by {found} ns");
         }
-        Crew { workers, folder, load }
+        Crew { workers, folder, loads: loads.to_vec() }
     }
 
-    /// Lets them go for as long as the load lasts, does something `meanwhile` from their start on, and waits for them.
-    pub(crate) fn hammer(mut self, meanwhile: impl FnOnce(&mut Crew, Moment)) -> Haul {
+    /// Lets them go for as long as the loads last, does something `meanwhile` from their start on, and waits for them: what came of each load.
+    pub(crate) fn hammer(mut self, meanwhile: impl FnOnce(&mut Crew, Moment)) -> Vec<Haul> {
         let begin = monotonic::now() + Span::from_millis(200);
-        let end = begin + Span::from_nanos(u64::try_from(self.load.lasts().as_nanos()).unwrap());
+        let end = begin + Span::from_nanos(u64::try_from(self.loads[0].lasts().as_nanos()).unwrap());
         self.tell(&format!("go {} {}", begin.as_nanos(), end.as_nanos()));
         meanwhile(&mut self, begin);
-        let (mut events, mut counts) = (Vec::new(), [0_u64; 3]);
+        let mut counts = vec![[0_u64; 3]; self.loads.len()];
+        let mut hauls: Vec<Haul> =
+            self.loads.iter().map(|load| Haul { begin, end, events: Vec::new(), load: *load }).collect();
         for worker in &self.workers {
             let done = worker.hears("done");
-            for (sum, word) in counts.iter_mut().zip(done.split_whitespace()) {
-                *sum += word.parse::<u64>().unwrap();
+            let said = done.split_whitespace().map(|word| word.parse::<u64>().unwrap());
+            for (sum, said) in counts.iter_mut().flatten().zip(said) {
+                *sum += said;
             }
-            events.extend(Admitted::read(&worker.file).into_iter().map(
-                |Admitted { key, called, answered }| Event {
-                    key,
-                    called,
-                    answered,
-                    cost: 1_000_000,
-                    admitted: true,
-                },
-            ));
+            for Admitted { load, key, called, answered } in Admitted::read(&worker.file) {
+                let event = Event { key, called, answered, cost: 1_000_000, admitted: true };
+                hauls[usize::try_from(load).unwrap()].events.push(event);
+            }
         }
-        let [asked, fallbacks, leased] = counts;
-        println!(
-            "{} keys, {}: {asked} checks, {} admitted, {leased} from leases",
-            self.load.keys,
-            self.load.mode.name(),
-            events.len()
-        );
-        assert_eq!(fallbacks, 0, "of {asked} checks none is decided without the store");
-        match self.load.mode {
-            Mode::Exact => assert_eq!(leased, 0),
-            Mode::Leased => assert!(leased > asked / 2, "{leased} of {asked} checks are decided by leases"),
+        for (haul, counts) in hauls.iter().zip(counts) {
+            haul.assert_decided(counts);
         }
-        Haul { begin, end, events, load: self.load }
+        hauls
     }
 
     /// Puts another policy into force everywhere; returns when all have been told.
-    pub(crate) fn swap(&mut self, load: &Load) {
+    pub(crate) fn swap(&mut self, loads: &[Load]) {
         let file = self.folder.join("policy.yaml");
-        std::fs::write(&file, load.policy()).unwrap();
+        std::fs::write(&file, policy(loads)).unwrap();
         self.tell(&format!("policy {}", file.display()));
         for worker in &self.workers {
             worker.hears("swapped");
@@ -130,6 +119,17 @@ impl Drop for Crew {
 }
 
 impl Haul {
+    /// Of all checks none was decided without the store, and those of leases as their rule says.
+    fn assert_decided(&self, [asked, fallbacks, leased]: [u64; 3]) {
+        let (keys, mode, admitted) = (self.load.keys, self.load.mode.name(), self.events.len());
+        println!("{keys} keys, {mode}: {asked} checks, {admitted} admitted, {leased} from leases");
+        assert_eq!(fallbacks, 0, "of {asked} checks none is decided without the store");
+        match self.load.mode {
+            Mode::Exact => assert_eq!(leased, 0),
+            Mode::Leased => assert!(leased > asked / 2, "{leased} of {asked} checks are decided by leases"),
+        }
+    }
+
     /// No interval is above what the promise allows.
     pub(crate) fn assert_kept(&self, promise: &Promise) {
         let judgement = judge(self.events.clone(), promise);
@@ -137,8 +137,12 @@ impl Haul {
         judgement.assert_kept();
     }
 
-    /// Of what one key could have had, in micro-tokens, hardly anything was wasted. What is left of a token is no waste: a check costs one.
+    /// Of what one key could have had, in micro-tokens, hardly anything was wasted, where the load is to be used up. What is left of a token is no
+    /// waste: a check costs one.
     pub(crate) fn assert_used(&self, micros_of_key: u64) {
+        if !self.load.is_used_up() {
+            return;
+        }
         let there = micros_of_key / 1_000_000 * self.load.keys;
         let used = self.events.len() as u64 * 1_000 / there;
         println!("   {} of {there} tokens used: {used} per mille", self.events.len());

@@ -8,33 +8,30 @@ use crate::load::{Load, Mode, seconds};
 use crate::worker::{self, Orders};
 
 /// Hammers, and expects the promise to be kept and nothing to be wasted.
-pub(crate) fn hammered(test: &str, load: Load, skews: [i64; 4]) {
+pub(crate) fn hammered(test: &str, loads: &[Load], skews: [i64; 4]) {
     if let Some(orders) = Orders::given() {
         return worker::run(&orders);
     }
     needs_redis!();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = runtime.block_on(RedisServer::start(""));
-    let haul = Crew::start(test, &server.url(), load, skews).hammer(|_, _| {});
-    haul.assert_kept(&Promise::of(load.limit()));
-    haul.assert_used(haul.there());
+    let hauls = Crew::start(test, &server.url(), loads, skews).hammer(|_, _| {});
+    for (haul, load) in hauls.iter().zip(loads) {
+        haul.assert_kept(&Promise::of(load.limit()));
+        haul.assert_used(haul.there());
+    }
 }
 
 #[test]
-fn one_key_is_kept_within_its_limit_and_used_up() {
-    let load = Load { mode: Mode::Exact, keys: 1, rate: (1_000, 1), burst: 200, seconds: seconds(10) };
-    hammered("exact::one_key_is_kept_within_its_limit_and_used_up", load, [0; 4]);
-}
-
-#[test]
-fn ten_keys_are_kept_within_their_limits_and_used_up() {
-    let load = Load { mode: Mode::Exact, keys: 10, rate: (100, 1), burst: 50, seconds: seconds(10) };
-    hammered("exact::ten_keys_are_kept_within_their_limits_and_used_up", load, [0; 4]);
+fn one_key_and_ten_are_kept_within_their_limits_and_used_up() {
+    let load = |keys, rate, burst| Load { mode: Mode::Exact, keys, rate, burst, seconds: seconds(10) };
+    let loads = [load(1, (1_000, 1), 200), load(10, (100, 1), 50)];
+    hammered("exact::one_key_and_ten_are_kept_within_their_limits_and_used_up", &loads, [0; 4]);
 }
 
 /// A token for everybody every four seconds: whoever is asked twice in that time wastes nothing.
 #[test]
 fn ten_thousand_keys_are_kept_within_their_limits_and_used_up() {
     let load = Load { mode: Mode::Exact, keys: 10_000, rate: (1, 4), burst: 2, seconds: seconds(10) };
-    hammered("exact::ten_thousand_keys_are_kept_within_their_limits_and_used_up", load, [0; 4]);
+    hammered("exact::ten_thousand_keys_are_kept_within_their_limits_and_used_up", &[load], [0; 4]);
 }

@@ -33,17 +33,19 @@ fn library() -> PathBuf {
 }
 
 #[test]
-fn one_key_is_kept_by_processes_whose_clocks_differ() {
+fn one_key_and_ten_are_kept_by_processes_whose_clocks_differ() {
     if !is_skipped("faketime") {
-        let load = Load { mode: Mode::Exact, keys: 1, rate: (1_000, 1), burst: 200, seconds: seconds(5) };
-        hammered("skew::one_key_is_kept_by_processes_whose_clocks_differ", load, SKEWS);
+        let load = |keys, rate, burst| Load { mode: Mode::Exact, keys, rate, burst, seconds: seconds(5) };
+        let loads = [load(1, (1_000, 1), 200), load(10, (100, 1), 50)];
+        hammered("skew::one_key_and_ten_are_kept_by_processes_whose_clocks_differ", &loads, SKEWS);
     }
 }
 
 #[test]
-fn ten_keys_are_kept_by_processes_whose_clocks_differ() {
+fn one_leased_key_and_ten_are_kept_by_processes_whose_clocks_differ() {
     if !is_skipped("faketime") {
-        let load = Load { mode: Mode::Exact, keys: 10, rate: (100, 1), burst: 50, seconds: seconds(5) };
-        hammered("skew::ten_keys_are_kept_by_processes_whose_clocks_differ", load, SKEWS);
+        let load = |keys, rate, burst| Load { mode: Mode::Leased, keys, rate, burst, seconds: seconds(5) };
+        let loads = [load(1, (4_000, 1), 2_000), load(10, (1_500, 1), 1_000)];
+        hammered("skew::one_leased_key_and_ten_are_kept_by_processes_whose_clocks_differ", &loads, SKEWS);
     }
 }

@@ -1,43 +1,9 @@
-//! What is written, for how long it is kept, and how much room it takes.
+//! For how long what is written is kept.
 
 use tollgate_core::{Cost, Rate};
 use tollgate_redis::{Charge, Declared, KeySpace, Reply, RuleIdentity};
 
-use crate::asking::{
-    SECOND, START, ask, check_at, declare_at, explicit, integer, limit, on_every_server, text,
-};
-
-/// A4, by the server's own statistics.
-#[test]
-fn a_denial_writes_nothing() {
-    on_every_server(|engine, _, connection| {
-        let (limit, other) = (explicit(Rate::per_day(1), 2), explicit(Rate::per_day(1), 9));
-        assert!(check_at(connection, &[ask("a", &limit, 2)], 0).is_admitted());
-        let before = (connection.typed("GET tg:*:a"), writes(&text(&connection.typed("INFO commandstats"))));
-        for _ in 0..50 {
-            assert!(!check_at(connection, &[ask("a", &limit, 1)], 0).is_admitted());
-            assert!(!check_at(connection, &[ask("b", &other, 1), ask("a", &limit, 1)], 0).is_admitted());
-            assert!(!check_at(connection, &[ask("a", &limit, 3)], 0).is_admitted());
-        }
-        let after = (connection.typed("GET tg:*:a"), writes(&text(&connection.typed("INFO commandstats"))));
-        assert_eq!(before, after, "{engine:?}");
-        assert_eq!(
-            connection.typed("EXISTS tg:*:b"),
-            Reply::Integer(0),
-            "a bucket that was not charged is not there"
-        );
-        assert_eq!(connection.typed("PERSIST tg:*:a"), Reply::Integer(1));
-        assert!(!check_at(connection, &[ask("a", &limit, 1)], 0).is_admitted());
-        assert_eq!(connection.typed("PTTL tg:*:a"), Reply::Integer(-1), "not even its time to live");
-    });
-}
-
-/// How often each command that writes was run.
-fn writes(stats: &str) -> Vec<String> {
-    let is_write =
-        |line: &&str| ["set:", "del:", "expire:", "zadd:", "hset:"].iter().any(|write| line.contains(write));
-    stats.lines().filter(is_write).map(|line| line.split(',').next().unwrap_or_default().to_owned()).collect()
-}
+use crate::asking::{SECOND, START, ask, check_at, declare_at, explicit, integer, limit, on_every_server};
 
 /// S2: 5 at 0.003/s needs 1,667 s.
 #[test]

@@ -119,29 +119,6 @@ fn state_of_every_algorithm_vanishes_when_it_tells_nothing_any_more() {
     });
 }
 
-#[test]
-fn a_denial_writes_nothing_whatever_the_algorithm() {
-    on_every_server(|engine, _, connection| {
-        let (quota, window) = (Burst::tokens(3), Span::from_secs(3_600));
-        for limit in [
-            shared(LeakyBucket::new(Rate::per_day(1), quota).unwrap()),
-            shared(FixedWindow::new(quota, Window::YEAR).unwrap()),
-            shared(SlidingCounter::new(quota, window).unwrap()),
-            shared(SlidingLog::new(quota, window).unwrap()),
-            shared(Concurrency::new(3, window).unwrap()),
-        ] {
-            connection.typed("FLUSHALL");
-            assert!(enter_at(connection, &limit, 3, START).is_admitted());
-            let dump = |connection: &mut Connection| connection.ask(&[b"DUMP".as_slice(), name().as_bytes()]);
-            connection.ask(&[b"PERSIST".as_slice(), name().as_bytes()]);
-            let before = dump(connection);
-            assert!(!enter_at(connection, &limit, 1, START + 7).is_admitted(), "{engine:?} {limit:?}");
-            assert_eq!(dump(connection), before);
-            assert_eq!(connection.ask(&[b"PTTL".as_slice(), name().as_bytes()]), Reply::Integer(-1));
-        }
-    });
-}
-
 /// As in memory: the two oldest count as one, as long as the younger.
 #[test]
 fn a_log_remembers_a_bounded_number_of_charges() {

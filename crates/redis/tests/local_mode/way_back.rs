@@ -11,13 +11,26 @@ const TEN: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
                    {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}, \
                    {name: other, scope: ip, path: /other, rate: 1/d, burst: 100, on_store_failure: open}]}";
 
+/// How often a machine may be too slow to bring about what is tested: that the breaker opens before the bucket has settled.
+const TRIES_MAX: usize = 5;
+
 /// A bucket that has settled while nobody may ask the store must stay: whoever forgot it would begin with a fresh share.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_share() {
     needs_redis!();
+    for _ in 0..TRIES_MAX {
+        if goes_away_again().await.is_some() {
+            return;
+        }
+    }
+    panic!("the breaker was never open before the bucket had settled, so this shows nothing");
+}
+
+/// `None` if the breaker did not open in time.
+async fn goes_away_again() -> Option<()> {
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
-    let instance = Instance::start(&proxy.url(), TEN, &["/client"]).await;
+    let instance = Instance::start(&proxy.url(), TEN, &["/client", "/other"]).await;
     proxy.cut(true);
     assert_eq!(instance.admitted("/client", 20).await, 5, "its share");
     proxy.cut(false);
@@ -37,7 +50,8 @@ async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_shar
         instance.admitted_at_once("/other", 8).await;
         instance.ledger.counts().breaker != BreakerState::Closed
     };
-    until("the breaker is open", Duration::from_millis(400), is_open).await;
+    let opens = async { while !is_open().await {} };
+    tokio::time::timeout(Duration::from_millis(400), opens).await.ok()?;
     // Until long after it would have settled. Others take every leave to ask that there is.
     for _ in 0..100 {
         assert!(instance.check("/other").await.is_admitted());
@@ -48,6 +62,7 @@ async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_shar
     proxy.hang_up();
     instance.is_exact("/client").await;
     assert_eq!(instance.left("/client").await, 5, "what was spent is charged, and the rest was put back");
+    Some(())
 }
 
 /// Whether a key is a bucket of a rule, and not the record of its limits or something else.

@@ -4,7 +4,8 @@ use tollgate_core::{Moment, Span};
 use tollgate_sim::checker::{Promise, judge};
 use tollgate_sim::history::Event;
 
-use crate::traffic::{EVERY_RULE, OnFailure, Seen, limit};
+use crate::asked::{Asked, EVERYTHING, Kept};
+use crate::traffic::Seen;
 
 /// So long nobody must have been answered without the store before it counts as back.
 const QUIET: Span = Span::from_millis(250);
@@ -36,9 +37,9 @@ impl Report {
         latest.sort_unstable_by_key(|seen| std::cmp::Reverse(seen.latency()));
         let begin = self.seen[0].intended;
         let lines = latest.iter().take(SHOWN_MAX).map(|seen| {
-            let Seen { intended, called, answered, rule, .. } = seen;
+            let Seen { intended, called, answered, asked, .. } = seen;
             let (at, late, took) = (intended.since(begin), called.since(*intended), answered.since(*called));
-            format!("\n   at {at}: left {late} late, took {took}, {rule:?}")
+            format!("\n   at {at}: left {late} late, took {took}, {asked:?}")
         });
         lines.collect()
     }
@@ -47,20 +48,20 @@ impl Report {
         self.seen.len()
     }
 
-    /// How many checks of a rule were decided without the store.
-    pub(crate) fn fallbacks(&self, rule: OnFailure) -> usize {
-        self.of(rule).filter(|seen| !seen.is_exact).count()
+    /// How many checks were decided without the store.
+    pub(crate) fn fallbacks(&self, asked: Asked) -> usize {
+        self.of(asked).filter(|seen| !seen.is_by_store).count()
     }
 
     /// How many were told that the store does not answer.
-    pub(crate) fn refused(&self, rule: OnFailure) -> usize {
-        self.of(rule).filter(|seen| seen.is_refused).count()
+    pub(crate) fn refused(&self, asked: Asked) -> usize {
+        self.of(asked).filter(|seen| seen.is_refused).count()
     }
 
     /// How long after `returned` the store decided again, for good: until a quarter of a second began without any other verdict.
-    pub(crate) fn recovery(&self, rule: OnFailure, returned: Moment) -> Span {
+    pub(crate) fn recovery(&self, asked: Asked, returned: Moment) -> Span {
         let mut back = returned;
-        for seen in self.of(rule).filter(|seen| !seen.is_exact && seen.called >= returned) {
+        for seen in self.of(asked).filter(|seen| !seen.is_by_store && seen.called >= returned) {
             if seen.called.since(back) > QUIET {
                 break;
             }
@@ -69,41 +70,43 @@ impl Report {
         back.since(returned)
     }
 
-    /// By how many micro-tokens the worst client of a rule was admitted more than `burst + rate·d` in any interval.
-    pub(crate) fn excess(&self, rule: OnFailure) -> i128 {
-        let events = self.of(rule).map(|seen| Event {
-            key: seen.client as u64,
+    /// By how many micro-tokens more than `burst + rate·d` was admitted in any interval: of the worst client, or of all together.
+    pub(crate) fn excess(&self, asked: Asked, kept: &Kept) -> i128 {
+        let events = self.of(asked).map(|seen| Event {
+            key: if kept.is_of_all { 0 } else { seen.client as u64 },
             called: seen.called,
             answered: seen.answered,
             cost: 1_000_000,
             admitted: seen.is_admitted,
         });
-        judge(events.collect(), &Promise::of(limit())).worst().map_or(0, |worst| worst.excess).max(0)
+        judge(events.collect(), &Promise::of(kept.limit)).worst().map_or(0, |worst| worst.excess).max(0)
     }
 
-    /// The most that any client of a rule was admitted without the store, in micro-tokens.
-    pub(crate) fn admitted_without(&self, rule: OnFailure) -> i128 {
+    /// The most that any client was admitted without the store, in micro-tokens.
+    pub(crate) fn admitted_without(&self, asked: Asked) -> i128 {
         let mut of_client = std::collections::BTreeMap::<usize, i128>::new();
-        for seen in self.of(rule).filter(|seen| !seen.is_exact && seen.is_admitted) {
+        for seen in self.of(asked).filter(|seen| !seen.is_by_store && seen.is_admitted) {
             *of_client.entry(seen.client).or_default() += 1_000_000;
         }
         of_client.into_values().max().unwrap_or(0)
     }
 
-    fn of(&self, rule: OnFailure) -> impl Iterator<Item = &Seen> {
-        self.seen.iter().filter(move |seen| seen.rule == rule)
+    fn of(&self, asked: Asked) -> impl Iterator<Item = &Seen> {
+        self.seen.iter().filter(move |seen| seen.asked == asked)
     }
 
-    /// One line for each rule.
+    /// One line for everything that was asked for.
     pub(crate) fn print(&self, name: &str, returned: Option<Moment>) {
         println!("{name}: {} checks, p99.9 {}", self.checks(), self.p999());
-        for rule in EVERY_RULE {
-            let back = returned.map_or("-".to_owned(), |returned| self.recovery(rule, returned).to_string());
+        for asked in EVERYTHING {
+            let back = returned.map_or("-".to_owned(), |returned| self.recovery(asked, returned).to_string());
+            let excess: Vec<String> =
+                asked.kept().iter().map(|kept| self.excess(asked, kept).to_string()).collect();
             println!(
-                "   {rule:?}: {} without the store, {} refused, back after {back}, {} micro-tokens too much",
-                self.fallbacks(rule),
-                self.refused(rule),
-                self.excess(rule)
+                "   {asked:?}: {} without the store, {} refused, back after {back}, {} micro-tokens too much",
+                self.fallbacks(asked),
+                self.refused(asked),
+                excess.join(" and ")
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Open-loop traffic: 2,000 checks a second leave at their times, whatever became of those before them.
 //!
-//! Two instances ask by turns, each check under one of three rules that differ in what they do while the store does not answer.
+//! Two instances ask by turns, for one thing after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,48 +9,25 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use tollgate::ledger::{Answer, Bucket, BucketLimit, Ledger, LedgerCharge, Manner, OwnedKey, Question};
 use tollgate::policy::{Facts, Policy};
-use tollgate::{Asking, Burst, Limit, Limiter, PolicyLimiter, Rate, StoreMode};
+use tollgate::{Asking, Cost, Limiter, PolicyLimiter, StoreMode};
 use tollgate_core::{Moment, Span};
 use tollgate_redis::{LedgerOptions, RedisLedger, StoreUrl};
 
+use crate::asked::{Asked, CLIENTS, EVERYTHING, TURNS, of_client, policy};
 use crate::monotonic;
 
 /// Between two checks: 2,000 a second.
 const BETWEEN: Span = Span::from_micros(500);
-const INSTANCES: usize = 2;
-/// Clients of each rule. Each asks 83 times a second.
-const CLIENTS: usize = 8;
-/// What each of them may.
-const RATE: u64 = 50;
-const BURST: u64 = 50;
+pub(crate) const INSTANCES: usize = 2;
 /// How long a check waits for the store: the default.
 pub(crate) const DEADLINE: Span = Span::from_millis(15);
-
-/// What a rule does while the store does not answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnFailure {
-    Open,
-    Local,
-    Closed,
-}
-
-pub(crate) const EVERY_RULE: [OnFailure; 3] = [OnFailure::Open, OnFailure::Local, OnFailure::Closed];
-
-impl OnFailure {
-    fn path(self) -> &'static str {
-        match self {
-            OnFailure::Open => "/open",
-            OnFailure::Local => "/local",
-            OnFailure::Closed => "/closed",
-        }
-    }
-}
 
 /// One check, from when it was meant to leave.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
-    pub(crate) rule: OnFailure,
+    pub(crate) asked: Asked,
     pub(crate) client: usize,
     pub(crate) intended: Moment,
     pub(crate) called: Moment,
@@ -58,8 +35,8 @@ pub(crate) struct Seen {
     pub(crate) is_admitted: bool,
     /// Whether it was told that the store does not answer.
     pub(crate) is_refused: bool,
-    /// Whether the store decided.
-    pub(crate) is_exact: bool,
+    /// Whether the store decided, or a slice of what it had given.
+    pub(crate) is_by_store: bool,
 }
 
 impl Seen {
@@ -75,19 +52,10 @@ pub(crate) struct Traffic {
     asking: JoinHandle<Vec<Seen>>,
 }
 
-/// The limit of every client.
-pub(crate) fn limit() -> Limit {
-    Limit::new(Rate::per_second(RATE), Burst::tokens(BURST)).unwrap()
-}
-
-fn policy() -> Policy {
-    let rules = ["open", "local", "closed"].map(|name| {
-        format!(
-            "{{name: {name}, scope: ip, path: /{name}, rate: {RATE}/s, burst: {BURST}, on_store_failure: {name}}}"
-        )
-    });
-    let text = format!("{{store: {{instances_max: {INSTANCES}}}, rules: [{}]}}", rules.join(", "));
-    Policy::parse("faults.yaml", &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+/// One instance: a limiter by a policy, and the ledger beneath it.
+struct Instance {
+    limiter: PolicyLimiter,
+    ledger: RedisLedger,
 }
 
 impl Traffic {
@@ -102,7 +70,7 @@ impl Traffic {
             runtime.block_on(async {
                 let mut instances = Vec::new();
                 for _ in 0..INSTANCES {
-                    instances.push(Arc::new(open(&url).await));
+                    instances.push(Arc::new(Instance::open(&url).await));
                 }
                 ready.send(()).unwrap();
                 ask(&instances, &told).await
@@ -119,26 +87,61 @@ impl Traffic {
     }
 }
 
-/// An instance that has agreed on all limits.
-async fn open(url: &StoreUrl) -> PolicyLimiter {
-    let ledger = RedisLedger::open(url, &LedgerOptions::default()).unwrap();
-    let limiter = Limiter::builder().build_with_ledger(policy(), Arc::new(ledger)).unwrap();
-    let agreed = async {
-        for rule in EVERY_RULE {
-            for client in 0..CLIENTS {
-                while limiter.policy().decide(&facts(rule, client), Asking::Peek).await.mode()
-                    != StoreMode::Exact
-                {
-                    tokio::time::sleep(Duration::from_millis(20)).await;
+impl Instance {
+    /// One that has agreed on all limits.
+    async fn open(url: &StoreUrl) -> Instance {
+        let ledger = RedisLedger::open(url, &LedgerOptions::default()).unwrap();
+        let policy = Policy::parse("faults.yaml", &policy()).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        let limiter = Limiter::builder().build_with_ledger(policy, Arc::new(ledger.clone())).unwrap();
+        let instance = Instance { limiter, ledger };
+        let agreed = async {
+            for asked in EVERYTHING {
+                for client in 0..asked.clients() {
+                    while !instance.one(asked, client, true).await.is_by_store() {
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                    }
                 }
             }
+        };
+        tokio::time::timeout(Duration::from_secs(20), agreed).await.expect("limits are agreed upon");
+        instance
+    }
+
+    /// Asks once; whoever only peeks charges nothing.
+    async fn one(&self, asked: Asked, client: usize, is_peek: bool) -> Told {
+        if asked == Asked::Explicit {
+            let key = OwnedKey::new(&format!("client-{client}")[..]).unwrap();
+            let bucket = Bucket { limit: BucketLimit::Explicit(of_client()), key };
+            let charges = vec![LedgerCharge { bucket, cost: Cost::ONE }];
+            let manner = if is_peek { Manner::Peek } else { Manner::Check };
+            let answer = self.ledger.decide(Question { charges, manner, watched: None }).await;
+            let mode = match answer {
+                Answer::Decided { mode, .. } => Some(mode),
+                Answer::Unavailable { .. } => None,
+            };
+            return Told { is_admitted: answer.is_admitted(), mode };
         }
-    };
-    tokio::time::timeout(Duration::from_secs(20), agreed).await.expect("limits are agreed upon");
-    limiter
+        let asking = if is_peek { Asking::Peek } else { Asking::Check };
+        let decision = self.limiter.policy().decide(&facts(asked, client), asking).await;
+        let mode = Some(decision.mode()).filter(|_| decision.refused().is_none());
+        Told { is_admitted: decision.is_admitted(), mode }
+    }
 }
 
-async fn ask(instances: &[Arc<PolicyLimiter>], stop: &AtomicBool) -> Vec<Seen> {
+/// What one check was told.
+struct Told {
+    is_admitted: bool,
+    /// `None` if the store does not answer and nobody is let through then.
+    mode: Option<StoreMode>,
+}
+
+impl Told {
+    fn is_by_store(&self) -> bool {
+        self.mode.is_some_and(|mode| mode != StoreMode::Fallback)
+    }
+}
+
+async fn ask(instances: &[Arc<Instance>], stop: &AtomicBool) -> Vec<Seen> {
     let begin = monotonic::now();
     let (mut asking, mut number, mut seen) = (JoinSet::new(), 0_usize, Vec::new());
     while !stop.load(Ordering::Relaxed) {
@@ -149,9 +152,9 @@ async fn ask(instances: &[Arc<PolicyLimiter>], stop: &AtomicBool) -> Vec<Seen> {
                 break;
             }
             let instance = Arc::clone(&instances[number % INSTANCES]);
-            let rule = EVERY_RULE[number / INSTANCES % 3];
-            let client = number / (INSTANCES * 3) % CLIENTS;
-            asking.spawn(async move { one(&instance, rule, client, intended).await });
+            let asked = TURNS[number / INSTANCES % TURNS.len()];
+            let client = number / (INSTANCES * TURNS.len()) % CLIENTS % asked.clients();
+            asking.spawn(async move { see(&instance, asked, client, intended).await });
             number += 1;
         }
         while let Some(done) = asking.try_join_next() {
@@ -165,22 +168,22 @@ async fn ask(instances: &[Arc<PolicyLimiter>], stop: &AtomicBool) -> Vec<Seen> {
     seen
 }
 
-async fn one(instance: &PolicyLimiter, rule: OnFailure, client: usize, intended: Moment) -> Seen {
+async fn see(instance: &Instance, asked: Asked, client: usize, intended: Moment) -> Seen {
     let called = monotonic::now();
-    let decision = instance.policy().decide(&facts(rule, client), Asking::Check).await;
+    let told = instance.one(asked, client, false).await;
     Seen {
-        rule,
+        asked,
         client,
         intended,
         called,
         answered: monotonic::now(),
-        is_admitted: decision.is_admitted(),
-        is_refused: decision.refused().is_some(),
-        is_exact: decision.mode() == StoreMode::Exact && decision.refused().is_none(),
+        is_admitted: told.is_admitted,
+        is_refused: told.mode.is_none(),
+        is_by_store: told.is_by_store(),
     }
 }
 
-fn facts(rule: OnFailure, client: usize) -> Facts<'static> {
+fn facts(asked: Asked, client: usize) -> Facts<'static> {
     let client = u8::try_from(client).unwrap();
-    Facts { address: Some([192, 0, 2, client].into()), ..Facts::new("GET", rule.path()) }
+    Facts { address: Some([192, 0, 2, client].into()), ..Facts::new("GET", asked.path()) }
 }

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use tollgate_core::{Moment, Span};
 
+use crate::asked::{Asked, EVERYTHING, Kept};
 use crate::report::Report;
-use crate::traffic::{DEADLINE, EVERY_RULE, OnFailure, Traffic, limit};
+use crate::traffic::{DEADLINE, Traffic};
 
 /// Beyond the deadline so much later may answers be than without the fault.
 const LATER_MAX: Span = Span::from_millis(5);
@@ -52,29 +53,31 @@ pub(crate) async fn survives(
     let report = Report::new(traffic.end());
     report.print(name, Some(returned));
 
-    for rule in [OnFailure::Open, OnFailure::Local] {
-        assert_eq!(report.refused(rule), 0, "{name}: no error reaches a client of a rule that is {rule:?}");
+    for asked in EVERYTHING.into_iter().filter(|asked| *asked != Asked::Closed) {
+        assert_eq!(report.refused(asked), 0, "{name}: no error reaches a client that asks for {asked:?}");
     }
     let latest = usual + DEADLINE + LATER_MAX;
     let (p999, worst) = (report.p999(), report.latest());
     assert!(p999 <= latest, "{name}: p99.9 is {p999}, without the fault {usual}:{worst}");
-    for rule in EVERY_RULE {
-        let back = report.recovery(rule, returned);
-        assert!(back <= RECOVERY_MAX, "{name}: {rule:?} is back {back} after the store");
+    for asked in EVERYTHING {
+        let back = report.recovery(asked, returned);
+        assert!(back <= RECOVERY_MAX, "{name}: {asked:?} is back {back} after the store");
     }
     assert_kept(name, &report, memory);
 }
 
 /// What was admitted too much is within its bound; and a rule that is closed admits nobody without the store.
 fn assert_kept(name: &str, report: &Report, memory: Memory) {
-    for rule in EVERY_RULE {
-        let (excess, bound) = (report.excess(rule), bound(rule, memory, report));
+    for (asked, kept) in
+        EVERYTHING.into_iter().flat_map(|asked| asked.kept().into_iter().map(move |kept| (asked, kept)))
+    {
+        let (excess, bound) = (report.excess(asked, &kept), bound(asked, &kept, memory, report));
         assert!(
             excess <= bound,
-            "{name}: {rule:?} admitted {excess} micro-tokens too much, at most {bound} may be"
+            "{name}: {asked:?} admitted {excess} micro-tokens too much, at most {bound} may be: {kept:?}"
         );
     }
-    let closed = OnFailure::Closed;
+    let closed = Asked::Closed;
     assert_eq!(
         report.refused(closed),
         report.fallbacks(closed),
@@ -83,15 +86,17 @@ fn assert_kept(name: &str, report: &Report, memory: Memory) {
     assert_eq!(report.admitted_without(closed), 0, "{name}");
 }
 
-/// What one client may be admitted too much, in micro-tokens: docs/decisions/0022.
-fn bound(rule: OnFailure, memory: Memory, report: &Report) -> i128 {
-    let burst = i128::from(limit().burst().as_micros());
+/// What may be admitted too much, in micro-tokens: docs/decisions/0022. Slices that are out count against the burst, so a lease adds nothing.
+fn bound(asked: Asked, kept: &Kept, memory: Memory, report: &Report) -> i128 {
+    let burst = i128::from(kept.limit.burst().as_micros());
     let lost = if memory == Memory::Lost { burst } else { 0 };
-    match rule {
+    match asked {
         // Whatever is asked meanwhile, and nothing else.
-        OnFailure::Open => lost + report.admitted_without(rule),
-        OnFailure::Local => lost + burst + i128::from(limit().minted_in(Span::from_secs(1)).as_micros()),
-        OnFailure::Closed => lost,
+        Asked::Open => lost + report.admitted_without(asked),
+        Asked::Closed => lost,
+        Asked::Local | Asked::Leased | Asked::Explicit | Asked::Several => {
+            lost + burst + i128::from(kept.limit.minted_in(Span::from_secs(1)).as_micros())
+        }
     }
 }
 
