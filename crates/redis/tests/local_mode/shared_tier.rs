@@ -10,7 +10,7 @@ use crate::instance::{Instance, SOON};
 
 const CLIENTS: u8 = 4;
 /// Clients share a bucket, and each has one of its own.
-const TIERS: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
+const TIERS: &str = "{store: {deadline: 500ms, instances_max: 2}, rules: [\
                      {name: client, scope: ip, rate: 1/d, burst: 1000}, \
                      {name: all, scope: global, rate: 1/d, burst: 10000}]}";
 
