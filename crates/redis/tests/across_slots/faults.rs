@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tollgate::ledger::Manner;
 use tollgate::policy::Facts;
-use tollgate::{Asking, StoreMode, Tokens};
+use tollgate::{Asking, Clock, Span, StoreMode, Tokens};
 use tollgate_redis::LATENCY_BOUNDS_MICROS;
 
 use crate::asking::{all_but_still, ask, charge, exact, held, names, open, slot, until_spent};
@@ -43,16 +43,16 @@ struct Stalls {
 
 impl Stalls {
     /// Between the deadline and what is far beyond it.
-    const LATE: Duration = Duration::from_millis(90);
+    const LATE: Span = Span::from_millis(90);
 
     fn watch() -> Stalls {
         let counted = Arc::new(AtomicU64::new(0));
-        let counting = Arc::clone(&counted);
+        let (counting, clock) = (Arc::clone(&counted), Clock::system());
         let watching = tokio::spawn(async move {
             loop {
-                let due = tokio::time::Instant::now() + Duration::from_millis(5);
-                tokio::time::sleep_until(due).await;
-                counting.fetch_add(u64::from(due.elapsed() > Stalls::LATE), Ordering::Relaxed);
+                let begun = clock.now();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                counting.fetch_add(u64::from(clock.now().since(begun) > Stalls::LATE), Ordering::Relaxed);
             }
         });
         Stalls { counted, watching }
