@@ -169,7 +169,7 @@ async fn a_lost_node_touches_no_other_slot_and_its_own_are_back_when_a_replica_h
     let names = names(3);
     let lost = ClusterFleet::owner(slot(&names[2]));
     fleet.add_replica(lost).await;
-    let ledger = open(&fleet.url(), Duration::from_millis(100)).await;
+    let ledger = open(&fleet.url(), Duration::from_millis(300)).await;
     let limit = all_but_still(50);
     let of = |some: &[usize]| some.iter().map(|at| charge(&names[*at], limit, 1)).collect::<Vec<_>>();
     assert!(exact(ask(&ledger, of(&[0, 1, 2]), Manner::Check).await).0.is_admitted());
