@@ -5,7 +5,7 @@
 //! 700000000 1790000000000000              where the charge left each bucket, and when
 //! …                                       the note: everything after the second line, as it was given
 //! ```
-//! The note that [`Note`] writes names every bucket, its estimate and its limit, so that any node can settle what another reserved.
+//! The note that [`Note`] writes names every charge's bucket, its estimate and its limit, so that any node can settle what another reserved.
 
 use tollgate_core::{Cost, Limit};
 
@@ -17,14 +17,14 @@ const FIELD_BYTES_MAX: usize = 4_096;
 /// What a node writes down of a reservation for whoever settles it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Note {
-    /// The buckets, in the order of the charges; charges to one key are one.
+    /// The charges, in their order. Several may be to one bucket.
     pub charges: Vec<NotedCharge>,
 }
 
-/// One bucket of a reservation.
+/// One charge of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotedCharge {
-    /// Its name.
+    /// The name of its bucket.
     pub key: KeyName,
     /// What was charged.
     pub estimate: Cost,

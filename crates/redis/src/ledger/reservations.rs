@@ -55,36 +55,44 @@ impl Inner {
         let note = Note::of_record(&record).map_err(|_| SettleFault::Refused(SettleError::Unreadable))?;
         let estimates: Vec<Cost> = note.charges.iter().map(|charge| charge.estimate).collect();
         let due = due_of(&estimates, &costs).map_err(SettleFault::Refused)?;
-        let mut corrections = Vec::with_capacity(due.len());
-        for (at, (charge, actual)) in note.charges.iter().zip(&due).enumerate() {
+        let mut corrections: Vec<Correction> = Vec::with_capacity(due.len());
+        for (at, (charge, actual)) in note.charges.iter().zip(due).enumerate() {
+            // The store has charged a bucket once, for all its charges.
+            if let Some(same) = corrections.iter_mut().find(|correction| correction.key == charge.key) {
+                (same.estimate, same.actual) =
+                    (same.estimate.plus(charge.estimate), same.actual.plus(actual));
+                continue;
+            }
             let limit = self.limit_of(&charge.limit, at).await?;
             let debt_max = limit.full();
             let (key, estimate) = (charge.key.clone(), charge.estimate);
-            corrections.push(Correction { key, limit, estimate, actual: *actual, debt_max });
+            corrections.push(Correction { key, limit, estimate, actual, debt_max });
         }
         if across_slots::is_across(&record) {
             let changed = self.settle_across_slots(&key, &record, &corrections).await?;
-            return Ok(self.settled(&note, &due, &changed));
+            return Ok(self.settled(&corrections, &changed));
         }
-        let mut keys: Vec<KeyName> = note.charges.iter().map(|charge| charge.key.clone()).collect();
+        let mut keys: Vec<KeyName> = corrections.iter().map(|correction| correction.key.clone()).collect();
         keys.push(key.clone());
-        let add = move |batch: &mut Batch| batch.settle(key.clone(), &record, &corrections);
+        let settling = corrections.clone();
+        let add = move |batch: &mut Batch| batch.settle(key.clone(), &record, &settling);
         let mut pending = self.coalescer.submit(&keys, add).map_err(|_| SettleFault::Down(LedgerDown))?;
         match pending.within(self.deadline()).await {
-            Ok(Told::Settled(changed)) => Ok(self.settled(&note, &due, &changed)),
+            Ok(Told::Settled(changed)) => Ok(self.settled(&corrections, &changed)),
             Ok(Told::Unknown) => Err(SettleFault::Refused(SettleError::Unknown)),
             _ => Err(SettleFault::Down(LedgerDown)),
         }
     }
 
     /// What became of a settlement. What the store said of its buckets before is not so any more.
-    fn settled(&self, note: &Note, due: &[Cost], changed: &[Changed]) -> Settled {
-        for charge in &note.charges {
-            self.denials.forget(&charge.key);
-            self.leases.forget_denial(&charge.key);
+    fn settled(&self, corrections: &[Correction], changed: &[Changed]) -> Settled {
+        for correction in corrections {
+            self.denials.forget(&correction.key);
+            self.leases.forget_denial(&correction.key);
         }
-        let over = note.charges.iter().zip(due).map(|(charge, due)| overrun(charge, *due));
-        let forgiven = over
+        let forgiven = corrections
+            .iter()
+            .map(overrun)
             .zip(changed)
             .map(|(over, changed)| Tokens::from_micros(over.saturating_sub(changed.taken().as_micros())));
         Settled {
@@ -137,10 +145,6 @@ impl Inner {
 pub(super) fn note(ready: &Ready) -> Note {
     let mut note = Note::default();
     for charge in &ready.charges {
-        if let Some(same) = note.charges.iter_mut().find(|noted| noted.key == charge.key) {
-            same.estimate = same.estimate.plus(charge.cost);
-            continue;
-        }
         let rule = charge.rule.as_ref().and_then(|rule| rule.agreed.load_full());
         let limit = match (rule, charge.token_bucket()) {
             (Some(agreed), _) => NotedLimit::Rule(agreed.identity.clone()),
@@ -169,6 +173,6 @@ pub(super) fn due_of(estimates: &[Cost], costs: &TrueCosts) -> Result<Vec<Cost>,
 }
 
 /// By how many micro-tokens the true cost is above what was charged.
-fn overrun(charge: &NotedCharge, due: Cost) -> u64 {
-    due.as_micros().saturating_sub(charge.estimate.as_micros())
+fn overrun(correction: &Correction) -> u64 {
+    correction.actual.as_micros().saturating_sub(correction.estimate.as_micros())
 }
