@@ -170,7 +170,7 @@ impl Ledger for RedisLedger {
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
-        let numbers = self.0.rules.declare(settings, rules)?;
+        let numbers = self.0.rules.declare(settings, rules, self.0.clock.now())?;
         self.0.settings.store(Arc::new(settings.clone()));
         if self.0.keys.put(keys) {
             // Under another tag no record of a limit is there yet.

@@ -5,6 +5,8 @@
 #[expect(unused_imports, dead_code, reason = "other tests use the rest")]
 mod fleet;
 
+#[path = "local_mode/changed_policy.rs"]
+mod changed_policy;
 #[path = "local_mode/denials.rs"]
 mod denials;
 #[path = "local_mode/instance.rs"]

@@ -137,17 +137,19 @@ impl Inner {
         let mut seen = Seen::default();
         for (at, charge) in ready.charges.iter().enumerate() {
             if !is_local(charge) {
-                seen.add_silent(charge.algorithm.full());
+                seen.add_silent(charge.alone.full());
                 continue;
             }
             // Charges to the same bucket are added up.
             let earlier = ready.charges.iter().take(at).filter(|earlier| earlier.key == charge.key);
             let cost = earlier.fold(charge.cost, |sum, earlier| sum.plus(earlier.cost));
-            if let Some(local) = table.buckets.get(&charge.key) {
-                seen.add(local.look(cost, now), local.time_to_full(now));
+            if let Some(local) = table.buckets.get_mut(&charge.key) {
+                let is_kept = local.follow(&charge.alone, charge.rule.as_ref().map(|rule| rule.since), terms);
+                let said = if is_kept { local.look(cost, now) } else { Said::BeyondShare };
+                seen.add(said, local.time_to_full(now));
                 continue;
             }
-            if table.buckets.len() >= LOCALS_MAX || !table.has_room_for(&charge.algorithm) {
+            if table.buckets.len() >= LOCALS_MAX || !table.has_room_for(&charge.alone) {
                 return crowded(at, ready.charges.len());
             }
             let Some(local) = Local::enter(charge, self.last_held(&charge.key), terms) else {
@@ -204,7 +206,7 @@ fn is_local(charge: &ReadyCharge) -> bool {
 
 /// Places that nobody would give back.
 fn unguarded(ready: &Ready, manner: &Manner) -> Option<usize> {
-    let is_place = |charge: &ReadyCharge| matches!(charge.algorithm, Algorithm::Concurrency(_));
+    let is_place = |charge: &ReadyCharge| matches!(charge.alone, Algorithm::Concurrency(_));
     let is_held = matches!(manner, Manner::Reserve { .. } | Manner::Peek);
     ready.charges.iter().position(is_place).filter(|_| !is_held)
 }

@@ -30,6 +30,9 @@ pub(super) struct ReadyCharge {
     pub(super) limit: Option<SharedLimit>,
     /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
+    /// By which this node keeps its share while the store does not answer: the same, unless its policy was changed since and the store
+    /// has not heard of it.
+    pub(super) alone: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
     /// Whose bucket it is; `None` where the limit came with the call.
@@ -109,6 +112,7 @@ fn ready_charge(
             key: keys.explicit(&owned)?,
             limit: SharedLimit::explicit(&limit).ok(),
             algorithm: limit.into(),
+            alone: limit.into(),
             cost,
             on_failure: OnStoreFailure::Local,
             rule: None,
@@ -123,11 +127,14 @@ fn ready_charge(
             let algorithm = agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm);
             // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
             let is_agreed = agreed.is_some() && algorithm == entry.algorithm;
+            let is_heard = agreed.as_ref().is_some_and(|agreed| agreed.declared == entry.algorithm);
+            let alone = if is_heard { algorithm } else { entry.algorithm };
             drop(agreed);
             Ok(ReadyCharge {
                 key,
                 limit,
                 algorithm,
+                alone,
                 cost,
                 on_failure: entry.on_failure,
                 is_leased: is_agreed && entry.lease.is_some(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tollgate_core::{Correction, Cost, Moment, Tokens};
 
-use super::local::{Local, Step};
+use super::local::{Local, Step, Terms};
 use crate::ledger::Inner;
 use crate::{Batch, BatchError, KeyName, LinkError, Pending, SharedLimit, Told};
 
@@ -48,7 +48,7 @@ impl Inner {
     async fn bring_some_back(self: &Arc<Self>) {
         let now = self.clock.now();
         // Whoever has leave to ask must ask: it may be the only one.
-        if !self.locals.lock().buckets.values().any(|local| local.is_due(now)) {
+        if !self.locals.lock().buckets.values().any(|local| local.is_due(&self.rules, now)) {
             return;
         }
         let Some(pass) = self.gate.allow(now) else { return };
@@ -93,13 +93,14 @@ impl Inner {
 
     /// What is to be done now. Buckets that have settled are the store's from here on, unless it does not take them.
     fn due(&self, now: Moment) -> Vec<Due> {
+        let terms = Terms { now, ..self.local_terms() };
         let mut table = self.locals.lock();
         let mut due = Vec::new();
         for (key, local) in &mut table.buckets {
             if due.len() == BACK_MAX {
                 break;
             }
-            if let Some((step, limit)) = local.step(now) {
+            if let Some((step, limit)) = local.step(&self.rules, terms) {
                 due.push(Due { key: key.clone(), limit, debt_max: local.debt_max(), step, local: None });
             }
         }
