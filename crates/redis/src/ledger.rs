@@ -44,7 +44,7 @@ use tollgate::ledger::{
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, Settled};
-use tollgate_core::Moment;
+use tollgate_core::{Limit, Moment};
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
@@ -63,8 +63,8 @@ use self::ready::Ready;
 use self::rules::Rules;
 use self::surveying::Surveyed;
 use crate::{
-    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, ServerError, StoreUrl, Survey, TlsError, Told,
+    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, LimitRefused, Link,
+    LinkError, LinkOptions, ServerError, SharedLimit, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -180,6 +180,10 @@ impl Ledger for RedisLedger {
         }
         self.0.renew_leased_rules();
         Ok(numbers)
+    }
+
+    fn accept(&self, limit: &Limit) -> Result<(), LimitRefused> {
+        SharedLimit::accept(&(*limit).into())
     }
 
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
