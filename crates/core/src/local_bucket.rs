@@ -205,6 +205,13 @@ impl LocalBucket {
         }
     }
 
+    /// Whether it says nothing that a bucket nobody has heard of would not: the store was not told of it, or is silent again, and it is
+    /// full, here and there. Whoever forgets it loses nothing.
+    pub fn is_full(&self, share: &LocalShare, now: Moment) -> bool {
+        let is_full = |stored| StampedLevel::new(share.limit(), stored, now).held() >= share.limit().burst();
+        self.is_away() && is_full(self.stored) && is_full(self.beside)
+    }
+
     /// What the node may spend at `now`.
     pub fn held(&self, share: &LocalShare, now: Moment) -> Tokens {
         self.level(share, now).held()
@@ -454,6 +461,22 @@ mod tests {
         let later = START + Span::from_secs(2);
         assert_eq!(bucket.held(&large, later), tokens(30), "minted since, at 10 per second");
         assert_eq!(bucket.store_is_back(&large, later), Some(tokens(30)));
+    }
+
+    #[test]
+    fn only_one_that_is_full_here_and_there_and_that_the_store_was_not_told_of_may_be_forgotten() {
+        let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Full, START);
+        assert!(bucket.is_full(&share(), START));
+        bucket.check(&share(), Cost::ONE, START);
+        assert!(!bucket.is_full(&share(), START));
+        let later = START + Span::from_millis(100);
+        assert!(bucket.is_full(&share(), later), "what was spent is minted again");
+        bucket.store_charged(&share(), Cost::ONE, later);
+        assert!(!bucket.is_full(&share(), later), "the store has charged what is to be given back");
+        let later = later + Span::from_millis(100);
+        assert!(bucket.is_full(&share(), later));
+        assert!(bucket.store_is_back(&share(), later).is_some());
+        assert!(!bucket.is_full(&share(), later), "the store has been told to take it out");
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl Inner {
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
+        if !ready.is_agreed || self.surveyed.is_unfit() || self.keeps_any(&ready) {
             return self.fall_back(&ready, &manner);
         }
         let asked = match self.apart(&ready, &manner) {

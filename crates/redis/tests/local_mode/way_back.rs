@@ -17,7 +17,7 @@ async fn a_store_that_goes_away_again_before_all_is_settled_gives_no_second_shar
     needs_redis!();
     let server = RedisServer::start("").await;
     let proxy = FaultProxy::before(server.port).await;
-    let instance = Instance::start(&proxy.url(), TEN, &["/client"]).await;
+    let instance = Instance::start(&proxy.url(), TEN, &["/client", "/other"]).await;
     proxy.cut(true);
     assert_eq!(instance.admitted("/client", 20).await, 5, "its share");
     proxy.cut(false);

@@ -32,6 +32,17 @@ pub(super) struct Local {
     rule: Option<RuleNumber>,
     /// Whether the store was asked for a step, and may have done it or do it yet.
     is_asked: bool,
+    /// Where it stands in line.
+    pub(super) turn: Turn,
+}
+
+/// Where a bucket stands in line for its way back: at most once in each ([`super::turns::Turns`]).
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Turn {
+    /// Whether somebody has asked for it since the store answers.
+    pub(super) was_asking: bool,
+    pub(super) is_asking: bool,
+    pub(super) is_waiting: bool,
 }
 
 #[derive(Debug)]
@@ -92,7 +103,8 @@ impl Local {
             Some(state) => (state, charge.algorithm),
             None => (State::enter(&charge.alone, seen, terms)?, charge.alone),
         };
-        let mut local = Local { state, algorithm, rule: rule.map(|rule| rule.number), is_asked: false };
+        let (rule, turn) = (rule.map(|rule| rule.number), Turn::default());
+        let mut local = Local { state, algorithm, rule, is_asked: false, turn };
         local.follow(&charge.alone, since, terms).then_some(local)
     }
 
@@ -180,6 +192,38 @@ impl Local {
         }
     }
 
+    /// Whether it says nothing that a bucket nobody has heard of would not, so that whoever forgets it loses nothing (S1).
+    pub(super) fn is_full(&self, now: Moment) -> bool {
+        !self.is_asked
+            && match &self.state {
+                State::Tokens { bucket, share } => bucket.is_full(share, now),
+                State::Other(bucket) => bucket.is_away() && bucket.time_to_full(now) == Span::ZERO,
+            }
+    }
+
+    /// Whether its way back has not begun.
+    pub(super) fn is_away(&self) -> bool {
+        !self.is_asked
+            && match &self.state {
+                State::Tokens { bucket, .. } => bucket.is_away(),
+                State::Other(bucket) => bucket.is_away(),
+            }
+    }
+
+    /// Whether the store was asked for a step, and has not said what became of it.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// How long it settles, once its share is taken out.
+    pub(super) fn settling(&self) -> Span {
+        match &self.state {
+            State::Tokens { .. } => LocalBucket::SETTLING,
+            // It does not wait for others to settle.
+            State::Other(_) => Span::ZERO,
+        }
+    }
+
     /// Entries of its log, if it has one.
     pub(super) fn entries(&self) -> usize {
         match &self.state {
@@ -218,7 +262,6 @@ impl Local {
     pub(super) fn is_due(&self, rules: &Rules, now: Moment) -> bool {
         let is_due = match &self.state {
             State::Tokens { bucket, .. } => bucket.is_away() || bucket.settled(now).is_some(),
-            // It does not wait for others to settle.
             State::Other(_) => true,
         };
         is_due && !self.is_asked && self.shared_limit(rules).is_some()

@@ -136,6 +136,11 @@ impl OtherBucket {
         }
     }
 
+    /// Whether the store was not told yet, or is silent again.
+    pub(super) fn is_away(&self) -> bool {
+        self.phase == Phase::Away
+    }
+
     /// The store may be asked: what to charge there, once. The bucket stays here until the store has said that it did.
     pub(super) fn store_is_back(&mut self, now: Moment) -> Option<Tokens> {
         if self.phase != Phase::Away {
