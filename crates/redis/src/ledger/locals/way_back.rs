@@ -25,7 +25,7 @@ const WITHIN: Duration = Duration::from_millis(250);
 /// Most buckets that go back at a time because somebody asks; as many others may have settled.
 const ASKING_MAX: usize = 128;
 /// Most that go back in one look if nobody asks: so few that a check which comes meanwhile does not notice.
-const WAITING_MAX: usize = 32;
+const WAITING_MAX: usize = 64;
 /// Most that are looked at for those: the full ones cost the store nothing.
 const LOOKS_MAX: usize = 512;
 
@@ -117,33 +117,36 @@ impl Inner {
     }
 
     /// What is to be done now: for whoever asks, then for whoever has settled, then, in a look, for some of the others. Buckets that have
-    /// settled are the store's from here on, unless it does not take them.
+    /// settled are the store's from here on, if it is known to answer, unless it does not take them.
     fn due(&self, now: Moment, is_look: bool) -> Vec<Due> {
         let terms = Terms { now, ..self.local_terms() };
         let does_answer = self.gate.is_closed(Place::ANY);
         let mut table = self.locals.lock();
         let (mut due, mut later) = (Vec::new(), Vec::new());
+        let is_asked_for = table.is_asked_for();
         for _ in 0..ASKING_MAX {
             let Some(key) = table.next_asking() else { break };
-            due.extend(table.due(key, &self.rules, terms));
+            due.extend(table.due(key, &self.rules, terms, does_answer));
         }
         for _ in 0..ASKING_MAX {
             let Some(key) = table.next_settled(now) else { break };
-            let next = table.due(key.clone(), &self.rules, terms);
+            let next = table.due(key.clone(), &self.rules, terms, does_answer);
             if next.is_none() && table.buckets.get(&key).is_some_and(|local| !local.is_asked()) {
                 later.push(key.clone());
             }
             due.extend(next);
         }
-        let mut looks = if is_look { LOOKS_MAX.min(table.buckets.len()) } else { 0 };
-        while looks > 0 && due.len() < WAITING_MAX {
+        // Nobody who asks waits for those who do not.
+        let mut looks = if is_look && !is_asked_for { LOOKS_MAX.min(table.buckets.len()) } else { 0 };
+        let most = due.len() + WAITING_MAX;
+        while looks > 0 && due.len() < most {
             looks -= 1;
             let Some(key) = table.next_waiting() else { break };
             if does_answer && table.buckets.get(&key).is_some_and(|local| local.is_full(now)) {
                 table.buckets.remove(&key);
                 continue;
             }
-            due.extend(table.due(key, &self.rules, terms));
+            due.extend(table.due(key, &self.rules, terms, does_answer));
         }
         for key in later {
             table.settle(key, now);
@@ -155,14 +158,16 @@ impl Inner {
 
 impl Table {
     /// What is to be done for a bucket now; if that is nothing because its limit is not agreed upon, it waits on.
-    fn due(&mut self, key: KeyName, rules: &Rules, terms: Terms) -> Option<Due> {
+    fn due(&mut self, key: KeyName, rules: &Rules, terms: Terms, does_answer: bool) -> Option<Due> {
         let local = self.buckets.get_mut(&key)?;
         let debt_max = local.debt_max();
         let Some((step, limit)) = local.step(rules, terms) else {
             self.queue(key);
             return None;
         };
-        let local = if matches!(step, Step::Last(_)) { self.buckets.remove(&key) } else { None };
+        // A probe may find nobody there: whoever asks meanwhile must not begin with a fresh share.
+        let goes = does_answer && matches!(step, Step::Last(_));
+        let local = if goes { self.buckets.remove(&key) } else { None };
         Some(Due { key, limit, debt_max, step, local })
     }
 }
