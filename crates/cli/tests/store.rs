@@ -149,6 +149,55 @@ fn instances_keep_one_limit_at_every_door() {
     assert_eq!((settled.status, settled.json()["returned"].as_f64()), (200, Some(2.0)), "{}", settled.body);
 }
 
+/// By a limit that memory would keep, and the store cannot, nobody is decided alone: whoever asks is told what to write instead.
+#[test]
+fn a_limit_of_the_call_that_the_store_cannot_keep_is_refused_at_every_door_and_names_the_cure() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let ([server], _scratch) = instances(&redis);
+    let odd =
+        |body: &str, more: &str| body.replace("KEY", r#""key": "odd", "cost": 1"#).replace("MORE", more);
+    let limits = [
+        (r#"{KEY, "rate": 1234.567891, "burst": 9000000001 MORE}"#, "burst", "9000000001"),
+        (r#"{KEY, "rate": 0.123456789, "burst": 10 MORE}"#, "rate", "rounder numbers"),
+        (r#"{KEY, "rate": 0.000003, "burst": 9000 MORE}"#, "burst", "71 years"),
+    ];
+    for (limit, field, said) in limits {
+        for (path, more) in [
+            ("/v1/check", ""),
+            ("/v1/peek", ""),
+            ("/v1/check", r#", "idempotency_key": "once""#),
+            ("/v1/reserve", r#", "timeout_ms": 60000"#),
+            ("/v1/refund", ""),
+        ] {
+            let told = server.post(path, &odd(limit, more));
+            assert_eq!(told.status, 400, "{path} {limit}: {}", told.body);
+            assert_eq!(told.header("content-type"), Some("application/problem+json"));
+            assert_eq!(told.json()["field"], field, "{}", told.body);
+            let detail = told.json()["detail"].as_str().unwrap().to_owned();
+            assert!(detail.contains(&format!("`{field}` is ")) && detail.contains(said), "{detail}");
+        }
+        let second = format!(r#"{{"buckets": [{{"key": "a", "rate": 1, "burst": 1}}, {}]}}"#, odd(limit, ""));
+        let told = server.post("/v1/check", &second);
+        assert_eq!(
+            (told.status, told.json()["field"].as_str()),
+            (400, Some(&*format!("buckets[1].{field}")))
+        );
+    }
+    let mut resp = RespClient::to(server.address("resp"));
+    let told = resp.ask(&["CL.THROTTLE", "odd", "10", "999999937", "31535999"]).unwrap_err();
+    assert!(
+        told.to_string().contains("`rate` is ") && told.to_string().contains("rounder numbers"),
+        "{told}"
+    );
+    assert_eq!(resp.ask(&["CL.THROTTLE", "k", "2", "1", "3600"]).unwrap()[0], 0, "the connection lives on");
+    let metrics = server.admin("/metrics").body;
+    assert!(metrics.contains("tollgate_store_local_buckets 0\n"), "no bucket is kept here: {metrics}");
+    assert!(metrics.contains("tollgate_store_fallbacks_total 0\n"));
+}
+
 #[test]
 fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again() {
     if is_skipped("redis") {

@@ -196,6 +196,22 @@ impl LocalBucket {
         }
     }
 
+    /// From `at` on, which may be a while ago, the share is another than this one: what was there then stays, and is at most the
+    /// other's burst. What was charged since counts from its own time on.
+    pub fn share_changes(&mut self, share: &LocalShare, at: Moment) {
+        for stored in [&mut self.stored, &mut self.beside] {
+            let at = at.max(stored.stamp);
+            *stored = StampedLevel::new(share.limit(), *stored, at).charged(0).stored();
+        }
+    }
+
+    /// Whether it says nothing that a bucket nobody has heard of would not: the store was not told of it, or is silent again, and it is
+    /// full, here and there. Whoever forgets it loses nothing.
+    pub fn is_full(&self, share: &LocalShare, now: Moment) -> bool {
+        let is_full = |stored| StampedLevel::new(share.limit(), stored, now).held() >= share.limit().burst();
+        self.is_away() && is_full(self.stored) && is_full(self.beside)
+    }
+
     /// What the node may spend at `now`.
     pub fn held(&self, share: &LocalShare, now: Moment) -> Tokens {
         self.level(share, now).held()
@@ -425,6 +441,42 @@ mod tests {
         let mut seen = LocalBucket::enter(&share(), Some(tokens(40)), LocalStart::Full, START);
         seen.store_told(&share(), tokens(100), START);
         assert_eq!(seen.held(&share(), START), tokens(10));
+    }
+
+    /// Of 40 per second and so many tokens, a quarter.
+    fn quarter_of(burst: u64) -> LocalShare {
+        LocalShare::new(&Limit::new(Rate::per_second(40), Burst::tokens(burst)).unwrap(), 4).unwrap()
+    }
+
+    #[test]
+    fn under_another_share_it_keeps_what_it_holds_and_a_smaller_burst_clamps_for_good() {
+        let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Full, START);
+        bucket.check(&share(), Cost::tokens(5), START);
+        let (small, large) = (quarter_of(40), quarter_of(1_000));
+        bucket.share_changes(&share(), START);
+        assert_eq!(bucket.held(&large, START), tokens(20), "a larger burst gives nothing away");
+        assert_eq!(bucket.held(&small, START), tokens(10));
+        bucket.share_changes(&small, START);
+        assert_eq!(bucket.held(&large, START), tokens(10), "what was clamped is gone");
+        let later = START + Span::from_secs(2);
+        assert_eq!(bucket.held(&large, later), tokens(30), "minted since, at 10 per second");
+        assert_eq!(bucket.store_is_back(&large, later), Some(tokens(30)));
+    }
+
+    #[test]
+    fn only_one_that_is_full_here_and_there_and_that_the_store_was_not_told_of_may_be_forgotten() {
+        let mut bucket = LocalBucket::enter(&share(), None, LocalStart::Full, START);
+        assert!(bucket.is_full(&share(), START));
+        bucket.check(&share(), Cost::ONE, START);
+        assert!(!bucket.is_full(&share(), START));
+        let later = START + Span::from_millis(100);
+        assert!(bucket.is_full(&share(), later), "what was spent is minted again");
+        bucket.store_charged(&share(), Cost::ONE, later);
+        assert!(!bucket.is_full(&share(), later), "the store has charged what is to be given back");
+        let later = later + Span::from_millis(100);
+        assert!(bucket.is_full(&share(), later));
+        assert!(bucket.store_is_back(&share(), later).is_some());
+        assert!(!bucket.is_full(&share(), later), "the store has been told to take it out");
     }
 
     #[test]

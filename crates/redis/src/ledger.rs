@@ -46,7 +46,7 @@ use tollgate::ledger::{
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, ReservationIds, Settled};
-use tollgate_core::Moment;
+use tollgate_core::{Limit, Moment};
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
@@ -65,8 +65,8 @@ use self::ready::{Ready, ReadyCharge};
 use self::rules::Rules;
 use self::surveying::Surveyed;
 use crate::{
-    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, Link, LinkError,
-    LinkOptions, ServerError, StoreUrl, Survey, TlsError, Told,
+    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, LimitRefused, Link,
+    LinkError, LinkOptions, ServerError, SharedLimit, StoreUrl, Survey, TlsError, Told,
 };
 
 /// What a ledger may take.
@@ -175,7 +175,7 @@ impl Ledger for RedisLedger {
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
-        let numbers = self.0.rules.declare(settings, rules)?;
+        let numbers = self.0.rules.declare(settings, rules, self.0.clock.now())?;
         self.0.settings.store(Arc::new(settings.clone()));
         if self.0.keys.put(keys) {
             // Under another tag no record of a limit is there yet.
@@ -185,6 +185,10 @@ impl Ledger for RedisLedger {
         }
         self.0.renew_leased_rules();
         Ok(numbers)
+    }
+
+    fn accept(&self, limit: &Limit) -> Result<(), LimitRefused> {
+        SharedLimit::accept(&(*limit).into())
     }
 
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer> {
@@ -259,7 +263,7 @@ impl Inner {
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.surveyed.is_unfit() || self.locals.hold_any(&ready) {
+        if !ready.is_agreed || self.surveyed.is_unfit() || self.keeps_any(&ready) {
             return match Box::pin(self.decide_in_part(&ready, &manner)).await {
                 Some(answer) => answer,
                 None => self.fall_back(&ready, &manner),

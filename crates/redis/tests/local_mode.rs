@@ -5,6 +5,8 @@
 #[expect(unused_imports, dead_code, reason = "other tests use the rest")]
 mod fleet;
 
+#[path = "local_mode/changed_policy.rs"]
+mod changed_policy;
 #[path = "local_mode/denials.rs"]
 mod denials;
 #[path = "local_mode/instance.rs"]
@@ -13,6 +15,10 @@ mod instance;
 mod instances;
 #[path = "local_mode/late.rs"]
 mod late;
+#[path = "local_mode/recovery.rs"]
+mod recovery;
+#[path = "local_mode/room.rs"]
+mod room;
 #[path = "local_mode/shared_tier.rs"]
 mod shared_tier;
 #[path = "local_mode/shares.rs"]

@@ -20,8 +20,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
-use tollgate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, Manner, OwnedKey, Question};
-use tollgate::{ExplicitCharge, ExplicitVerdict, Tokens};
+use tollgate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, LimitRefused, Manner, OwnedKey, Question};
+use tollgate::{ExplicitCharge, ExplicitVerdict, Limit, Tokens};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -168,6 +168,11 @@ thread_local! {
 struct Store<'e>(&'e Engine);
 
 impl Throttle for Store<'_> {
+    #[inline]
+    fn accept(&self, limit: &Limit) -> Result<(), LimitRefused> {
+        self.0.limiter.ledger().map_or(Ok(()), |ledger| ledger.accept(limit))
+    }
+
     async fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
         let limiter = self.0.limiter.limiter();
         let begun = limiter.now();

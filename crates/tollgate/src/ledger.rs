@@ -7,6 +7,7 @@
 //! A ledger always answers, and in bounded time: what becomes of a check when the store does not is the rule's to say
 //! ([`OnStoreFailure`]) and the ledger's to do. The crate `tollgate-redis` has one.
 
+mod limit_refused;
 mod told;
 
 use std::cmp::Reverse;
@@ -16,6 +17,8 @@ use std::pin::Pin;
 use arrayvec::ArrayVec;
 use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
 use tollgate_policy::{OnStoreFailure, StoreSettings};
+
+pub use limit_refused::LimitRefused;
 
 use crate::{
     Breadth, CheckError, ExplicitVerdict, Given, Key, KeyKind, ReservationId, SettleError, Settled,
@@ -34,6 +37,13 @@ pub trait Ledger: fmt::Debug + Send + Sync {
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
     ) -> Result<Vec<RuleNumber>, LedgerRefusal>;
+
+    /// Whether it can keep a limit that comes with the call exactly. A check under one that it cannot keep is at fault
+    /// ([`CheckError::LimitRefused`]), whether the store answers or not: whoever reads limits asks here first, and can say what is wrong.
+    fn accept(&self, limit: &Limit) -> Result<(), LimitRefused> {
+        let _ = limit;
+        Ok(())
+    }
 
     /// Decides a check over one bucket or several, all or nothing.
     fn decide(&self, question: Question) -> LedgerFuture<'_, Answer>;

@@ -153,6 +153,13 @@ pub enum CheckError {
         /// Its position.
         charge: usize,
     },
+    /// A limit that came with the call, and that the shared store cannot keep exactly.
+    ///
+    /// A verdict must stay small: [`crate::ledger::Ledger::accept`] says why.
+    LimitRefused {
+        /// The position of the charge.
+        charge: usize,
+    },
 }
 
 impl fmt::Display for CheckError {
@@ -201,6 +208,11 @@ impl fmt::Display for CheckError {
             Self::ForeignCharge { charge } => write!(
                 f,
                 "`charges[{charge}]` was made by a rule of another limiter; make it with a rule of this one"
+            ),
+            Self::LimitRefused { charge } => write!(
+                f,
+                "`charges[{charge}].limit` cannot be kept exactly by the shared store (`Ledger::accept` says why); use rounder \
+                 numbers, a smaller burst or a higher rate"
             ),
         }
     }

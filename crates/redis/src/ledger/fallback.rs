@@ -35,7 +35,7 @@ impl Inner {
         // Nobody has a say: what a full bucket holds is as good an answer as any.
         let full = |remaining: Tokens| BucketState { remaining, wait: Span::ZERO, time_to_full: Span::ZERO };
         let buckets: Vec<BucketState> =
-            ready.charges.iter().map(|charge| full(charge.algorithm.full())).collect();
+            ready.charges.iter().map(|charge| full(charge.alone.full())).collect();
         let remaining = buckets.iter().map(|bucket| bucket.remaining).min().unwrap_or(Tokens::ZERO);
         Answer::Decided { verdict: Verdict::Admit { remaining, delay: Span::ZERO }, buckets, mode }
     }

@@ -1,6 +1,6 @@
 //! Buckets that this node keeps by its share while the store does not answer (F1): 1 part in as many as there are instances, rounded down.
 //!
-//! Bounded: whoever finds no room is denied. Every algorithm is kept by core's own arithmetic. Token buckets go back into the store by
+//! Bounded: a bucket that is full makes room (S1), and whoever finds none is denied. Every algorithm is kept by core's own arithmetic. Token buckets go back into the store by
 //! [`tollgate_core::LocalBucket`]'s protocol; others are told to the store when it is back, and then asked there: so an outage lets
 //! through at most one share of each window more ([decision 0022](../../../../docs/decisions/0022-local-mode.md)).
 
@@ -9,12 +9,14 @@ mod other_bucket;
 mod reserved;
 mod seen;
 mod settling;
+mod turns;
 mod way_back;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
 use tollgate::ledger::{BucketState, Manner};
 use tollgate::policy::{self, OnStoreFailure};
 use tollgate::{CheckError, Verdict};
@@ -23,6 +25,7 @@ use tollgate_core::{Algorithm, Cost, Generation, LocalStart, Moment, Span, Token
 use self::local::{Local, Said, Terms};
 use self::reserved::{HeldCharge, Open, Reserved};
 use self::seen::{Seen, crowded};
+use self::turns::Turns;
 use super::Inner;
 use super::ready::{Ready, ReadyCharge};
 use crate::KeyName;
@@ -40,11 +43,14 @@ pub(super) struct Locals {
     count: AtomicUsize,
     /// Whether somebody brings them back.
     is_bringing: AtomicBool,
+    /// Wakes whoever does so: somebody asks while the store answers.
+    woken: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     buckets: HashMap<KeyName, Local>,
+    turns: Turns,
     reserved: Reserved,
     /// Entries of logs, about: those that are over are counted until their log is charged again, or goes.
     log_entries: usize,
@@ -89,6 +95,25 @@ impl Locals {
 }
 
 impl Inner {
+    /// Whether a bucket of the question is kept here. If the store answers, those go back before others: somebody asks.
+    pub(super) fn keeps_any(&self, ready: &Ready) -> bool {
+        if !self.locals.hold_any(ready) {
+            return false;
+        }
+        if self.gate.is_closed(self.place(ready)) {
+            let mut table = self.locals.lock();
+            let mut is_new = false;
+            for charge in &ready.charges {
+                is_new |= table.want(&charge.key);
+            }
+            drop(table);
+            if is_new {
+                self.locals.woken.notify_one();
+            }
+        }
+        true
+    }
+
     /// What this node's shares say, and of each charge how it stands; `None` if none of the rules is `local`.
     pub(super) fn decide_locally(
         self: &Arc<Self>,
@@ -137,17 +162,19 @@ impl Inner {
         let mut seen = Seen::default();
         for (at, charge) in ready.charges.iter().enumerate() {
             if !is_local(charge) {
-                seen.add_silent(charge.algorithm.full());
+                seen.add_silent(charge.alone.full());
                 continue;
             }
             // Charges to the same bucket are added up.
             let earlier = ready.charges.iter().take(at).filter(|earlier| earlier.key == charge.key);
             let cost = earlier.fold(charge.cost, |sum, earlier| sum.plus(earlier.cost));
-            if let Some(local) = table.buckets.get(&charge.key) {
-                seen.add(local.look(cost, now), local.time_to_full(now));
+            if let Some(local) = table.buckets.get_mut(&charge.key) {
+                let is_kept = local.follow(&charge.alone, charge.rule.as_ref().map(|rule| rule.since), terms);
+                let said = if is_kept { local.look(cost, now) } else { Said::BeyondShare };
+                seen.add(said, local.time_to_full(now));
                 continue;
             }
-            if table.buckets.len() >= LOCALS_MAX || !table.has_room_for(&charge.algorithm) {
+            if !table.make_room(now) || !table.has_room_for(&charge.alone) {
                 return crowded(at, ready.charges.len());
             }
             let Some(local) = Local::enter(charge, self.last_held(&charge.key), terms) else {
@@ -157,7 +184,7 @@ impl Inner {
             };
             seen.add(local.look(cost, now), local.time_to_full(now));
             if !is_peek {
-                table.buckets.insert(charge.key.clone(), local);
+                table.enter(charge.key.clone(), local);
             }
         }
         if seen.is_admitted() && !is_peek {
@@ -204,7 +231,7 @@ fn is_local(charge: &ReadyCharge) -> bool {
 
 /// Places that nobody would give back.
 fn unguarded(ready: &Ready, manner: &Manner) -> Option<usize> {
-    let is_place = |charge: &ReadyCharge| matches!(charge.algorithm, Algorithm::Concurrency(_));
+    let is_place = |charge: &ReadyCharge| matches!(charge.alone, Algorithm::Concurrency(_));
     let is_held = matches!(manner, Manner::Reserve { .. } | Manner::Peek);
     ready.charges.iter().position(is_place).filter(|_| !is_held)
 }

@@ -26,10 +26,13 @@ pub(super) struct Ready {
 #[derive(Debug, Clone)]
 pub(super) struct ReadyCharge {
     pub(super) key: KeyName,
-    /// As the store knows it; of a limit that was not agreed upon yet, `None`.
+    /// As the store knows it; of a rule's limit that was not agreed upon yet, `None`.
     pub(super) limit: Option<SharedLimit>,
     /// As it is in force, or came with the call; of a limit that was not agreed upon yet, as it was declared.
     pub(super) algorithm: Algorithm,
+    /// By which this node keeps its share while the store does not answer: the same, unless its policy was changed since and the store
+    /// has not heard of it.
+    pub(super) alone: Algorithm,
     pub(super) cost: Cost,
     pub(super) on_failure: OnStoreFailure,
     /// Whose bucket it is; `None` where the limit came with the call.
@@ -53,8 +56,8 @@ impl Ready {
     ) -> Result<Ready, CheckError> {
         let mut ready =
             Ready { charges: Vec::with_capacity(charges.len()), is_agreed: true, late: Late::default() };
-        for LedgerCharge { bucket, cost } in charges {
-            let charge = ready_charge(keys, rules, bucket, cost)?;
+        for (at, LedgerCharge { bucket, cost }) in charges.into_iter().enumerate() {
+            let charge = ready_charge(keys, rules, at, bucket, cost)?;
             ready.is_agreed &= charge.limit.is_some();
             ready.charges.push(charge);
         }
@@ -68,7 +71,7 @@ impl Ready {
 
     /// A bucket, if the store can be asked about it.
     pub(super) fn of_bucket(keys: &KeySpace, rules: &Rules, bucket: &Bucket) -> Option<ReadyBucket> {
-        let charge = ready_charge(keys, rules, bucket.clone(), Cost::ONE).ok()?;
+        let charge = ready_charge(keys, rules, 0, bucket.clone(), Cost::ONE).ok()?;
         Some(ReadyBucket { key: charge.key, limit: charge.limit? })
     }
 
@@ -100,6 +103,7 @@ impl ReadyCharge {
 fn ready_charge(
     keys: &KeySpace,
     rules: &Rules,
+    at: usize,
     bucket: Bucket,
     cost: Cost,
 ) -> Result<ReadyCharge, CheckError> {
@@ -107,15 +111,16 @@ fn ready_charge(
     match limit {
         BucketLimit::Explicit(limit) => Ok(ReadyCharge {
             key: keys.explicit(&owned)?,
-            limit: SharedLimit::explicit(&limit).ok(),
+            limit: Some(SharedLimit::explicit(&limit).map_err(|_| CheckError::LimitRefused { charge: at })?),
             algorithm: limit.into(),
+            alone: limit.into(),
             cost,
             on_failure: OnStoreFailure::Local,
             rule: None,
             is_leased: false,
         }),
         BucketLimit::Rule(number) => {
-            let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: 0 })?;
+            let entry = rules.get(number).ok_or(CheckError::ForeignCharge { charge: at })?;
             let agreed = entry.agreed.load();
             let identity = agreed.as_ref().map_or(&entry.identity, |agreed| &agreed.identity);
             let key = keys.bucket(identity, &owned)?;
@@ -123,11 +128,14 @@ fn ready_charge(
             let algorithm = agreed.as_ref().map_or(entry.algorithm, |agreed| agreed.algorithm);
             // By the limit that was agreed upon alone: slices must not be spent faster than the store mints.
             let is_agreed = agreed.is_some() && algorithm == entry.algorithm;
+            let is_heard = agreed.as_ref().is_some_and(|agreed| agreed.declared == entry.algorithm);
+            let alone = if is_heard { algorithm } else { entry.algorithm };
             drop(agreed);
             Ok(ReadyCharge {
                 key,
                 limit,
                 algorithm,
+                alone,
                 cost,
                 on_failure: entry.on_failure,
                 is_leased: is_agreed && entry.lease.is_some(),

@@ -8,7 +8,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tollgate::Breadth;
 use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
 use tollgate::policy::{OnStoreFailure, StoreSettings};
-use tollgate_core::{Algorithm, LeaseTerms};
+use tollgate_core::{Algorithm, LeaseTerms, Moment};
 
 use crate::{RuleIdentity, SharedLimit};
 
@@ -25,8 +25,11 @@ type Named = (Box<str>, Box<str>);
 /// One rule.
 #[derive(Debug)]
 pub(super) struct RuleEntry {
+    pub(super) number: RuleNumber,
     pub(super) identity: RuleIdentity,
     pub(super) algorithm: Algorithm,
+    /// Since when this node has wanted it so.
+    pub(super) since: Moment,
     pub(super) on_failure: OnStoreFailure,
     /// How many clients share a bucket.
     pub(super) breadth: Breadth,
@@ -58,6 +61,7 @@ impl Rules {
         &self,
         settings: &StoreSettings,
         rules: &[LedgerRule<'_>],
+        now: Moment,
     ) -> Result<Vec<RuleNumber>, LedgerRefusal> {
         for (at, rule) in rules.iter().enumerate() {
             SharedLimit::accept(&rule.algorithm)
@@ -71,9 +75,12 @@ impl Rules {
             let known = (rule.policy.into(), name.as_str().into());
             let number = *numbers.entry(known).or_insert(next);
             let before = entries.get(number as usize);
+            let same = before.filter(|before| before.algorithm == rule.algorithm);
             let entry = Arc::new(RuleEntry {
+                number: RuleNumber(number),
                 identity: RuleIdentity::new(rule.policy, &name),
                 algorithm: rule.algorithm,
+                since: same.map_or(now, |before| before.since),
                 on_failure: rule.on_store_failure,
                 breadth: rule.breadth,
                 lease: lease_terms(settings, rule),
@@ -93,6 +100,13 @@ impl Rules {
 
     pub(super) fn get(&self, number: RuleNumber) -> Option<Arc<RuleEntry>> {
         self.entries.load().get(number.0 as usize).cloned()
+    }
+
+    /// What was agreed upon of a rule, if that is what this node wants now.
+    pub(super) fn agreed(&self, number: RuleNumber) -> Option<Arc<Agreed>> {
+        let entries = self.entries.load();
+        let entry = entries.get(number.0 as usize)?;
+        entry.agreed.load_full().filter(|agreed| agreed.declared == entry.algorithm)
     }
 
     pub(super) fn all(&self) -> Arc<Vec<Arc<RuleEntry>>> {

@@ -35,6 +35,11 @@ impl Instance {
         instance
     }
 
+    /// Another policy is in force here from now on.
+    pub(crate) fn swap(&self, policy: &str) {
+        self.limiter.swap(Policy::parse("p.yaml", policy).unwrap()).unwrap();
+    }
+
     /// Until the store decides there.
     pub(crate) async fn is_exact(&self, path: &str) {
         let exact = || async { self.peek(path).await.mode() == StoreMode::Exact };

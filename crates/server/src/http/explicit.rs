@@ -39,7 +39,7 @@ pub(super) async fn decide(
     is_peek: bool,
     form: Form,
 ) -> Result<Told, Problem> {
-    let buckets = read(raw)?;
+    let buckets = read(engine, raw)?;
     let limiter = engine.limiter.limiter();
     let begun = limiter.now();
     if let Some(ledger) = engine.limiter.ledger() {
@@ -123,8 +123,22 @@ pub(super) fn tell_answer(
     }
 }
 
-/// The buckets of a check.
-pub(super) fn read<'b>(raw: &'b RawCheck<'_>) -> Result<Buckets<'b>, Problem> {
+/// The buckets of a check, under limits that can be kept.
+pub(super) fn read<'b>(engine: &Engine, raw: &'b RawCheck<'_>) -> Result<Buckets<'b>, Problem> {
+    let buckets = as_given(raw)?;
+    if let Some(ledger) = engine.limiter.ledger() {
+        for (at, bucket) in buckets.iter().enumerate() {
+            let kept = ledger.accept(&bucket.limit);
+            kept.map_err(|refused| match said_of(refused.to_string()) {
+                problem if raw.buckets.is_some() => problem.within(&format!("buckets[{at}]")),
+                problem => problem,
+            })?;
+        }
+    }
+    Ok(buckets)
+}
+
+fn as_given<'b>(raw: &'b RawCheck<'_>) -> Result<Buckets<'b>, Problem> {
     if let Some(field) = raw.facts_field() {
         let detail = format!("`{field}` describes a request, but buckets are given; give one or the other");
         return Err(Problem::field(field, detail));
@@ -237,6 +251,11 @@ pub(super) fn at_fault(error: CheckError) -> Problem {
         }
         error => error.to_string(),
     };
+    said_of(said)
+}
+
+/// What is wrong with the field that it names first.
+fn said_of(said: String) -> Problem {
     match said.split('`').nth(1) {
         Some(field) => Problem::field(field, said.clone()),
         None => Problem::bad(said),

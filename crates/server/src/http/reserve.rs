@@ -47,7 +47,7 @@ async fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<
 }
 
 async fn of_buckets(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<Told, Problem> {
-    let buckets = explicit::read(raw)?;
+    let buckets = explicit::read(engine, raw)?;
     if let Some(ledger) = engine.limiter.ledger() {
         return of_ledger(engine, &**ledger, &buckets, timeout).await;
     }

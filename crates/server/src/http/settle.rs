@@ -51,7 +51,7 @@ pub(super) async fn refund(engine: &Engine, body: &[u8]) -> Result<Told, Problem
                       /v1/reserve and /v1/cancel for those, or give `key`, `rate`, `burst` and `cost`";
         return Err(Problem::field("key", detail.to_owned()));
     }
-    let buckets = explicit::read(&raw)?;
+    let buckets = explicit::read(engine, &raw)?;
     let [bucket] = &*buckets else {
         let detail = format!("`buckets` has {} entries; refund one at a time", buckets.len());
         return Err(Problem::field("buckets", detail));

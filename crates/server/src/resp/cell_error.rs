@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use tollgate::ledger::LimitRefused;
 use tollgate_core::LimitError;
 
 /// Bytes of a client's argument that an error repeats.
@@ -28,6 +29,8 @@ pub(super) enum CellError<'a> {
     },
     /// A limit that cannot be kept exactly.
     Limit(LimitError),
+    /// A limit that the shared store cannot keep exactly.
+    Refused(LimitRefused),
 }
 
 impl CellError<'_> {
@@ -61,6 +64,7 @@ impl fmt::Display for CellError<'_> {
                 write!(f, "key is {bytes} bytes; use at most {bytes_max}")
             }
             Self::Limit(error) => write!(f, "{error}"),
+            Self::Refused(refused) => write!(f, "{refused}"),
         }
     }
 }

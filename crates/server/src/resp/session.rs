@@ -6,6 +6,7 @@ use super::Settings;
 use super::args::Args;
 use super::batch::Batch;
 use super::cell;
+use super::cell_error::CellError;
 use super::command::{is_throttle, run};
 use super::frame::{Frame, Parsed};
 use super::inline::Line;
@@ -131,7 +132,8 @@ async fn answer<'b>(
         batch.flush(engine, output).await;
         return run(peer, args, engine, output).await;
     }
-    match cell::read(args, remembered, &peer.settings.limits) {
+    let read = cell::read(args, remembered, &peer.settings.limits);
+    match read.and_then(|read| engine.accept(&read.0.limit).map(|()| read).map_err(CellError::Refused)) {
         Ok((ask, pending)) => {
             if batch.push(ask, pending) {
                 batch.flush(engine, output).await;

@@ -1,5 +1,6 @@
 //! What the door asks of an engine, and what it is told.
 
+use tollgate::ledger::LimitRefused;
 use tollgate_core::{Cost, Limit, Tokens};
 
 use super::described::Described;
@@ -32,6 +33,13 @@ pub struct Answer {
 
 /// Whoever keeps the buckets, and knows the policy. Where they are in memory, nothing is waited for.
 pub trait Throttle {
+    /// Whether the buckets can be kept under this limit exactly; nothing is asked of those that cannot.
+    #[inline]
+    fn accept(&self, limit: &Limit) -> Result<(), LimitRefused> {
+        let _ = limit;
+        Ok(())
+    }
+
     /// Answers every ask, as if one after the other in their order, by pushing one [`Answer`] each on `answers`, which is empty.
     fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) -> impl Future<Output = ()> + Send;
 

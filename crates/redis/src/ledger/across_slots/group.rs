@@ -123,7 +123,7 @@ mod tests {
     use crate::{KeySpace, Receipt, SharedLimit};
     use tollgate::ledger::LedgerRule;
     use tollgate::policy::{Action, OnStoreFailure, Policy, StoreSettings};
-    use tollgate_core::{Burst, Limit, Rate, Span};
+    use tollgate_core::{Burst, Limit, Moment, Rate, Span};
 
     /// One charge for each rule of a policy: `e`verybody, a `g`roup or a `c`lient each, leaky if in capitals.
     fn ready(kinds: &str) -> Ready {
@@ -160,13 +160,14 @@ mod tests {
             })
             .collect();
         let rules = Rules::default();
-        let numbers = rules.declare(&StoreSettings::default(), &declared).unwrap();
+        let numbers = rules.declare(&StoreSettings::default(), &declared, Moment::default()).unwrap();
         let limit = Limit::new(Rate::per_second(1), Burst::tokens(9)).unwrap();
         let charges =
             numbers.into_iter().zip(&declared).enumerate().map(|(at, (number, rule))| ReadyCharge {
                 key: KeySpace::default().explicit(at).unwrap(),
                 limit: SharedLimit::explicit(&limit).ok(),
                 algorithm: rule.algorithm,
+                alone: rule.algorithm,
                 cost: Cost::ONE,
                 on_failure: OnStoreFailure::Local,
                 is_leased: false,

@@ -1,7 +1,6 @@
 //! One bucket that this node keeps by its share, whatever its algorithm: what it says, and the steps of its way back into the store.
 
-use std::sync::Arc;
-
+use tollgate::ledger::RuleNumber;
 use tollgate_core::{
     Algorithm, Correction, Cost, Generation, LocalBucket, LocalDecision, LocalShare, LocalStart, Moment,
     Span, Tokens,
@@ -10,7 +9,7 @@ use tollgate_core::{
 use super::other_bucket::OtherBucket;
 use crate::SharedLimit;
 use crate::ledger::ready::ReadyCharge;
-use crate::ledger::rules::RuleEntry;
+use crate::ledger::rules::Rules;
 
 /// How buckets of this node start.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +28,21 @@ pub(super) struct Local {
     state: State,
     /// The whole limit, of which this is a part.
     algorithm: Algorithm,
-    rule: Option<Arc<RuleEntry>>,
+    /// Of which rule it is; `None` where the limit came with the call.
+    rule: Option<RuleNumber>,
     /// Whether the store was asked for a step, and may have done it or do it yet.
     is_asked: bool,
+    /// Where it stands in line.
+    pub(super) turn: Turn,
+}
+
+/// Where a bucket stands in line for its way back: at most once in each ([`super::turns::Turns`]).
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Turn {
+    /// Whether somebody has asked for it since the store answers.
+    pub(super) was_asking: bool,
+    pub(super) is_asking: bool,
+    pub(super) is_waiting: bool,
 }
 
 #[derive(Debug)]
@@ -64,11 +75,10 @@ pub(super) enum Step {
     Last(Correction),
 }
 
-impl Local {
-    /// The bucket of a charge; `None` if this node's share is too small to be a limit.
-    pub(super) fn enter(charge: &ReadyCharge, seen: Option<Tokens>, terms: Terms) -> Option<Local> {
+impl State {
+    fn enter(algorithm: &Algorithm, seen: Option<Tokens>, terms: Terms) -> Option<State> {
         let Terms { instances, start, origin, now } = terms;
-        let state = match &charge.algorithm {
+        Some(match algorithm {
             Algorithm::TokenBucket(limit) => {
                 let share = LocalShare::new(limit, instances).ok()?;
                 State::Tokens { bucket: LocalBucket::enter(&share, seen, start, now), share }
@@ -77,8 +87,53 @@ impl Local {
                 let is_empty = start == LocalStart::Empty && !matches!(other, Algorithm::Concurrency(_));
                 State::Other(OtherBucket::enter(other.share(instances).ok()?, is_empty, now, origin))
             }
+        })
+    }
+}
+
+impl Local {
+    /// The bucket of a charge; `None` if this node's share is too small to be a limit.
+    pub(super) fn enter(charge: &ReadyCharge, seen: Option<Tokens>, terms: Terms) -> Option<Local> {
+        let rule = charge.rule.as_ref();
+        let since = rule.map(|rule| rule.since);
+        // What nobody has heard of was full under the limit before, which is not what is full now.
+        let was_full = charge.algorithm != charge.alone && seen.is_none() && terms.start == LocalStart::Full;
+        let before = Terms { now: since.filter(|_| was_full).unwrap_or(terms.now), ..terms };
+        let (state, algorithm) = match State::enter(&charge.algorithm, seen, before) {
+            Some(state) => (state, charge.algorithm),
+            None => (State::enter(&charge.alone, seen, terms)?, charge.alone),
         };
-        Some(Local { state, algorithm: charge.algorithm, rule: charge.rule.clone(), is_asked: false })
+        let (rule, turn) = (rule.map(|rule| rule.number), Turn::default());
+        let mut local = Local { state, algorithm, rule, is_asked: false, turn };
+        local.follow(&charge.alone, since, terms).then_some(local)
+    }
+
+    /// The limit is this one, since then or from now on (A9): what the bucket holds stays, and a smaller burst clamps. One that means
+    /// nothing under it starts anew, as it would in the store. `false` if this node's share of it is too small to be a limit: the
+    /// bucket stays as it was.
+    pub(super) fn follow(&mut self, algorithm: &Algorithm, since: Option<Moment>, terms: Terms) -> bool {
+        if self.algorithm == *algorithm {
+            return true;
+        }
+        let is_followed = match (&mut self.state, algorithm) {
+            (State::Tokens { bucket, share }, Algorithm::TokenBucket(limit)) => {
+                let Ok(next) = LocalShare::new(limit, terms.instances) else { return false };
+                bucket.share_changes(share, since.unwrap_or(terms.now).min(terms.now));
+                *share = next;
+                true
+            }
+            (State::Other(bucket), other) => {
+                let Ok(next) = other.share(terms.instances) else { return false };
+                bucket.share_changes(next, terms.now)
+            }
+            _ => false,
+        };
+        if !is_followed {
+            let Some(anew) = State::enter(algorithm, None, terms) else { return false };
+            self.state = anew;
+        }
+        self.algorithm = *algorithm;
+        true
     }
 
     pub(super) fn look(&self, cost: Cost, now: Moment) -> Said {
@@ -137,6 +192,38 @@ impl Local {
         }
     }
 
+    /// Whether it says nothing that a bucket nobody has heard of would not, so that whoever forgets it loses nothing (S1).
+    pub(super) fn is_full(&self, now: Moment) -> bool {
+        !self.is_asked
+            && match &self.state {
+                State::Tokens { bucket, share } => bucket.is_full(share, now),
+                State::Other(bucket) => bucket.is_away() && bucket.time_to_full(now) == Span::ZERO,
+            }
+    }
+
+    /// Whether its way back has not begun.
+    pub(super) fn is_away(&self) -> bool {
+        !self.is_asked
+            && match &self.state {
+                State::Tokens { bucket, .. } => bucket.is_away(),
+                State::Other(bucket) => bucket.is_away(),
+            }
+    }
+
+    /// Whether the store was asked for a step, and has not said what became of it.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// How long it settles, once its share is taken out.
+    pub(super) fn settling(&self) -> Span {
+        match &self.state {
+            State::Tokens { .. } => LocalBucket::SETTLING,
+            // It does not wait for others to settle.
+            State::Other(_) => Span::ZERO,
+        }
+    }
+
     /// Entries of its log, if it has one.
     pub(super) fn entries(&self) -> usize {
         match &self.state {
@@ -145,11 +232,13 @@ impl Local {
         }
     }
 
-    /// The limit as the store knows it; `None` until that is agreed upon with the others.
-    fn shared_limit(&self) -> Option<SharedLimit> {
-        match (&self.rule, &self.algorithm) {
-            (Some(rule), _) => rule.agreed.load().as_ref().map(|agreed| agreed.limit.clone()),
-            (None, Algorithm::TokenBucket(limit)) => SharedLimit::explicit(limit).ok(),
+    /// The limit as the store knows it, and as it is in force; `None` until what this node wants is agreed upon with the others.
+    fn shared_limit(&self, rules: &Rules) -> Option<(SharedLimit, Algorithm)> {
+        match (self.rule, &self.algorithm) {
+            (Some(rule), _) => rules.agreed(rule).map(|agreed| (agreed.limit.clone(), agreed.algorithm)),
+            (None, Algorithm::TokenBucket(limit)) => {
+                Some((SharedLimit::explicit(limit).ok()?, self.algorithm))
+            }
             (None, _) => None,
         }
     }
@@ -160,21 +249,22 @@ impl Local {
     }
 
     /// The store may be asked: what to do there. `None` if nothing is to be done yet.
-    pub(super) fn step(&mut self, now: Moment) -> Option<(Step, SharedLimit)> {
-        let limit = self.shared_limit().filter(|_| !self.is_asked)?;
-        let step = self.next_step(now)?;
+    pub(super) fn step(&mut self, rules: &Rules, terms: Terms) -> Option<(Step, SharedLimit)> {
+        let (limit, algorithm) = self.shared_limit(rules).filter(|_| !self.is_asked)?;
+        // A share too small to be a limit is handed over as it was.
+        self.follow(&algorithm, None, terms);
+        let step = self.next_step(terms.now)?;
         self.is_asked = true;
         Some((step, limit))
     }
 
     /// Whether there is something to do in the store, if it may be asked.
-    pub(super) fn is_due(&self, now: Moment) -> bool {
+    pub(super) fn is_due(&self, rules: &Rules, now: Moment) -> bool {
         let is_due = match &self.state {
             State::Tokens { bucket, .. } => bucket.is_away() || bucket.settled(now).is_some(),
-            // It does not wait for others to settle.
             State::Other(_) => true,
         };
-        is_due && !self.is_asked && self.shared_limit().is_some()
+        is_due && !self.is_asked && self.shared_limit(rules).is_some()
     }
 
     fn next_step(&mut self, now: Moment) -> Option<Step> {

@@ -113,6 +113,15 @@ impl OtherBucket {
         self.mark = self.ruler.reading(now).adjust(self.mark, micros(given).saturating_sub(micros(taken)));
     }
 
+    /// From `now` on the share is this one: what is taken or queued stays. `false` if the bucket means nothing under it; then it is as it was.
+    pub(super) fn share_changes(&mut self, share: Algorithm, now: Moment) -> bool {
+        let next = self.ruler.change(share, now);
+        if let Some(next) = next {
+            self.ruler = next;
+        }
+        next.is_some()
+    }
+
     /// Entries of its log.
     pub(super) fn entries(&self) -> usize {
         self.log.entries()
@@ -125,6 +134,11 @@ impl OtherBucket {
             Some(limit) => self.log.wait(&limit, all, now),
             None => self.ruler.wait(self.mark, all, now),
         }
+    }
+
+    /// Whether the store was not told yet, or is silent again.
+    pub(super) fn is_away(&self) -> bool {
+        self.phase == Phase::Away
     }
 
     /// The store may be asked: what to charge there, once. The bucket stays here until the store has said that it did.

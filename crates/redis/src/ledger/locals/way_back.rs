@@ -1,24 +1,33 @@
-//! The way of local buckets back into the store (PROTOCOLS.md 8).
+//! The way of local buckets back into the store (PROTOCOLS.md 8): who asks first, the others in the background.
 //!
 //! Nothing leaves the node's hands before the store may be asked, and what it did not do is undone: a bucket whose last step failed is
-//! this node's again, as it was. An answer that is late is waited for, so that no step is done twice; meanwhile the bucket stays.
+//! this node's again, as it was. An answer that is late is waited for, so that no step is done twice; meanwhile the bucket stays. A bucket
+//! that is full has nothing to hand over, and goes without a word.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tokio::time::MissedTickBehavior;
 use tollgate_core::{Correction, Cost, Moment, Tokens};
 
-use super::local::{Local, Step};
+use super::Table;
+use super::local::{Local, Step, Terms};
 use crate::ledger::Inner;
+use crate::ledger::gate::Place;
+use crate::ledger::rules::Rules;
 use crate::{Batch, BatchError, KeyName, LinkError, Pending, SharedLimit, Told};
 
-/// How often buckets are looked after that are to go back.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often buckets are looked after for which nobody asks.
+const LOOK: Duration = Duration::from_millis(5);
 /// How long the store may take for them: nobody waits.
 const WITHIN: Duration = Duration::from_millis(250);
-/// Most buckets that go back at a time.
-const BACK_MAX: usize = 512;
+/// Most buckets that go back at a time because somebody asks; as many others may have settled.
+const ASKING_MAX: usize = 128;
+/// Most that go back in one look if nobody asks: so few that a check which comes meanwhile does not notice.
+const WAITING_MAX: usize = 64;
+/// Most that are looked at for those: the full ones cost the store nothing.
+const LOOKS_MAX: usize = 512;
 
 /// A bucket that is to go back.
 struct Due {
@@ -33,26 +42,40 @@ struct Due {
 impl Inner {
     /// Brings buckets back into the store until there are none.
     pub(super) async fn bring_back(self: Arc<Self>) {
+        let mut looks = tokio::time::interval(LOOK);
+        looks.reset();
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            tokio::time::sleep(LOOK).await;
-            self.bring_some_back().await;
-            let table = self.locals.lock();
+            let is_look = tokio::select! {
+                () = self.locals.woken.notified() => false,
+                _ = looks.tick() => true,
+            };
+            let has_brought = self.bring_some_back(is_look).await;
+            let mut table = self.locals.lock();
             if table.buckets.is_empty() {
+                table.clear_turns();
                 // Under the lock: whoever comes next begins anew.
                 self.locals.is_bringing.store(false, Ordering::Release);
                 return;
             }
+            if has_brought && table.is_asked_for() {
+                self.locals.woken.notify_one();
+            }
         }
     }
 
-    async fn bring_some_back(self: &Arc<Self>) {
+    /// Whether the store has done something.
+    async fn bring_some_back(self: &Arc<Self>, is_look: bool) -> bool {
         let now = self.clock.now();
         // Whoever has leave to ask must ask: it may be the only one.
-        if !self.locals.lock().buckets.values().any(|local| local.is_due(now)) {
-            return;
+        if !self.locals.lock().is_due(&self.rules, now) {
+            return false;
         }
-        let Some(pass) = self.gate.allow(now) else { return };
-        let due = self.due(now);
+        let Some(pass) = self.gate.allow(now) else { return false };
+        let due = self.due(now, is_look);
+        if due.is_empty() {
+            return false;
+        }
         let submit = |due: &Due| {
             let add = operation(due.key.clone(), due.limit.clone(), due.debt_max, due.step);
             self.coalescer.submit(std::slice::from_ref(&due.key), add).ok()
@@ -73,10 +96,12 @@ impl Inner {
             }
             failure = told.err().or(failure);
         }
+        let has_brought = failure.is_none();
         match failure {
             None => self.gate.succeeded(pass, self.clock.now(), &self.declaring),
             Some(error) => self.gate.failed(pass, self.clock.now(), &error.into()),
         }
+        has_brought
     }
 
     /// The store may do it yet. Until that is known, the bucket is this node's.
@@ -91,25 +116,59 @@ impl Inner {
         });
     }
 
-    /// What is to be done now. Buckets that have settled are the store's from here on, unless it does not take them.
-    fn due(&self, now: Moment) -> Vec<Due> {
+    /// What is to be done now: for whoever asks, then for whoever has settled, then, in a look, for some of the others. Buckets that have
+    /// settled are the store's from here on, if it is known to answer, unless it does not take them.
+    fn due(&self, now: Moment, is_look: bool) -> Vec<Due> {
+        let terms = Terms { now, ..self.local_terms() };
+        let does_answer = self.gate.is_closed(Place::ANY);
         let mut table = self.locals.lock();
-        let mut due = Vec::new();
-        for (key, local) in &mut table.buckets {
-            if due.len() == BACK_MAX {
-                break;
-            }
-            if let Some((step, limit)) = local.step(now) {
-                due.push(Due { key: key.clone(), limit, debt_max: local.debt_max(), step, local: None });
-            }
+        let (mut due, mut later) = (Vec::new(), Vec::new());
+        let is_asked_for = table.is_asked_for();
+        for _ in 0..ASKING_MAX {
+            let Some(key) = table.next_asking() else { break };
+            due.extend(table.due(key, &self.rules, terms, does_answer));
         }
-        for due in &mut due {
-            if matches!(due.step, Step::Last(_)) {
-                due.local = table.buckets.remove(&due.key);
+        for _ in 0..ASKING_MAX {
+            let Some(key) = table.next_settled(now) else { break };
+            let next = table.due(key.clone(), &self.rules, terms, does_answer);
+            if next.is_none() && table.buckets.get(&key).is_some_and(|local| !local.is_asked()) {
+                later.push(key.clone());
             }
+            due.extend(next);
+        }
+        // Nobody who asks waits for those who do not.
+        let mut looks = if is_look && !is_asked_for { LOOKS_MAX.min(table.buckets.len()) } else { 0 };
+        let most = due.len() + WAITING_MAX;
+        while looks > 0 && due.len() < most {
+            looks -= 1;
+            let Some(key) = table.next_waiting() else { break };
+            if does_answer && table.buckets.get(&key).is_some_and(|local| local.is_full(now)) {
+                table.buckets.remove(&key);
+                continue;
+            }
+            due.extend(table.due(key, &self.rules, terms, does_answer));
+        }
+        for key in later {
+            table.settle(key, now);
         }
         self.locals.count(&table);
         due
+    }
+}
+
+impl Table {
+    /// What is to be done for a bucket now; if that is nothing because its limit is not agreed upon, it waits on.
+    fn due(&mut self, key: KeyName, rules: &Rules, terms: Terms, does_answer: bool) -> Option<Due> {
+        let local = self.buckets.get_mut(&key)?;
+        let debt_max = local.debt_max();
+        let Some((step, limit)) = local.step(rules, terms) else {
+            self.queue(key);
+            return None;
+        };
+        // A probe may find nobody there: whoever asks meanwhile must not begin with a fresh share.
+        let goes = does_answer && matches!(step, Step::Last(_));
+        let local = if goes { self.buckets.remove(&key) } else { None };
+        Some(Due { key, limit, debt_max, step, local })
     }
 }
 
@@ -122,11 +181,18 @@ impl super::Locals {
                 local.store_is_gone();
                 self.keep(due.key, local, now);
             }
-            None => match self.lock().buckets.get_mut(&due.key) {
-                Some(local) if is_done => local.is_done(due.step, now),
-                Some(local) => local.store_is_gone(),
-                None => {}
-            },
+            None => {
+                let mut table = self.lock();
+                let Some(local) = table.buckets.get_mut(&due.key) else { return };
+                if is_done {
+                    local.is_done(due.step, now);
+                    let until = if matches!(due.step, Step::First(_)) { now + local.settling() } else { now };
+                    table.settle(due.key, until);
+                } else {
+                    local.store_is_gone();
+                    table.queue(due.key);
+                }
+            }
         }
     }
 
@@ -135,7 +201,7 @@ impl super::Locals {
         let mut table = self.lock();
         let is_emptier = |anew: &Local| local.held(now) <= anew.held(now);
         if table.buckets.get(&key).is_none_or(is_emptier) {
-            table.buckets.insert(key, local);
+            table.enter(key, local);
         }
         self.count(&table);
     }

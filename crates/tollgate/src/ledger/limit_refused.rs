@@ -1,12 +1,12 @@
-//! Why a limit that memory keeps exactly cannot be kept exactly on the server.
+//! Why a limit that memory keeps exactly cannot be kept exactly by a shared store.
 
 use std::fmt;
 
 use tollgate_core::{Span, Tokens};
 
-/// Why a limit is refused for the shared ledger. Each message names the field, the value and the cure.
+/// Why a shared ledger refuses a limit. Each message names the field, the value and the cure.
 ///
-/// The server computes in doubles, which are exact up to 2^53, and counts time in microseconds.
+/// The store computes in doubles, which are exact up to 2^53, and counts time in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LimitRefused {
