@@ -57,8 +57,8 @@ const VERBS: [Verb; 6] = [
     },
     Verb {
         name: "soak",
-        arguments: "SUBJECT [--seconds N]",
-        purpose: "run the proofs of a fleet for longer than the gate can (60 seconds each unless told otherwise)",
+        arguments: "SUBJECT [--minutes N | --seconds N]",
+        purpose: "run the proofs of a fleet for longer than the gate can (a minute each unless told otherwise)",
         execute: soak::execute,
     },
     Verb {

@@ -1,4 +1,4 @@
-//! `cargo xtask soak SUBJECT`: the proofs that run for as long as they are let, for longer than the gate can afford.
+//! `cargo xtask soak SUBJECT [--minutes N | --seconds N]`: the proofs that run for as long as they are let, for longer than the gate can afford.
 //!
 //! The same tests as the gate's; how long each takes is said by `TOLLGATE_SOAK_SECONDS`.
 
@@ -36,7 +36,7 @@ type Subject = (&'static str, &'static str, &'static [&'static str]);
 fn parse(arguments: &[String]) -> Result<(&'static Subject, u64), Problem> {
     let known = SUBJECTS.map(|(name, ..)| name).join(", ");
     let usage = |problem: String| {
-        Problem::usage(format!("{problem}; write `cargo xtask soak redis --seconds 60` (known: {known})"))
+        Problem::usage(format!("{problem}; write `cargo xtask soak redis --minutes 1` (known: {known})"))
     };
     let (name, rest) =
         arguments.split_first().ok_or_else(|| usage("nothing to soak was named".to_owned()))?;
@@ -44,10 +44,13 @@ fn parse(arguments: &[String]) -> Result<(&'static Subject, u64), Problem> {
     let subject = subject.ok_or_else(|| usage(format!("there is nothing to soak named `{name}`")))?;
     match rest {
         [] => Ok((subject, SECONDS)),
-        [flag, seconds] if flag == "--seconds" => match seconds.parse() {
-            Ok(seconds @ 1..) => Ok((subject, seconds)),
-            _ => Err(usage(format!("`--seconds` is `{seconds}`, which is no whole number of seconds"))),
-        },
+        [flag, number] if ["--minutes", "--seconds"].contains(&flag.as_str()) => {
+            let unit = if flag == "--minutes" { 60 } else { 1 };
+            match number.parse().ok().and_then(|number: u64| number.checked_mul(unit)) {
+                Some(seconds @ 1..) => Ok((subject, seconds)),
+                _ => Err(usage(format!("`{flag}` is `{number}`, which is no whole number above 0"))),
+            }
+        }
         [other, ..] => Err(usage(format!("`{other}` is not understood"))),
     }
 }
@@ -64,16 +67,23 @@ mod tests {
     #[test]
     fn a_subject_and_how_long_are_understood() {
         assert_eq!(parsed(&["redis"]), Ok(("redis", SECONDS)));
-        assert_eq!(parsed(&["redis", "--seconds", "300"]), Ok(("redis", 300)));
+        assert_eq!(parsed(&["redis", "--minutes", "5"]), Ok(("redis", 300)));
+        assert_eq!(parsed(&["redis", "--seconds", "90"]), Ok(("redis", 90)));
     }
 
     #[test]
     fn anything_else_is_answered_with_what_to_write() {
-        for words in
-            [&[][..], &["memory"], &["redis", "--seconds", "0"], &["redis", "--seconds"], &["redis", "x"]]
-        {
+        let too_many = u64::MAX.to_string();
+        for words in [
+            &[][..],
+            &["memory"],
+            &["redis", "--seconds", "0"],
+            &["redis", "--minutes", &too_many],
+            &["redis", "--minutes"],
+            &["redis", "x"],
+        ] {
             let problem = parsed(words).unwrap_err();
-            assert!(problem.contains("write `cargo xtask soak redis --seconds 60`"), "{words:?}: {problem}");
+            assert!(problem.contains("write `cargo xtask soak redis --minutes 1`"), "{words:?}: {problem}");
         }
     }
 }
