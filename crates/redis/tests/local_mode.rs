@@ -15,8 +15,6 @@ mod instance;
 mod instances;
 #[path = "local_mode/late.rs"]
 mod late;
-#[path = "local_mode/recovery.rs"]
-mod recovery;
 #[path = "local_mode/room.rs"]
 mod room;
 #[path = "local_mode/shared_tier.rs"]

@@ -15,6 +15,11 @@ mod between;
 #[path = "timing_faults/fleets.rs"]
 mod fleets;
 #[expect(dead_code, reason = "other tests use the rest")]
+#[path = "local_mode/instance.rs"]
+mod instance;
+#[path = "timing_faults/many.rs"]
+mod many;
+#[expect(dead_code, reason = "other tests use the rest")]
 #[path = "heavy_hammer/monotonic.rs"]
 mod monotonic;
 #[path = "timing_faults/one_server.rs"]

@@ -7,9 +7,9 @@ use tollgate::{Asking, Clock, Decision, Span, StoreMode, Tokens};
 use crate::fleet::{FaultProxy, RedisServer, until};
 use crate::instance::{Instance, SOON};
 
-/// Nothing is minted in the time of a test; every bucket has something to hand over.
-const POLICY: &str =
-    "{store: {deadline: 50ms, instances_max: 1}, rules: [{name: user, scope: user, rate: 1/d, burst: 1000}]}";
+/// Nothing is minted in the time of a test; every bucket has something to hand over. A deadline that a process which has to wait for its
+/// processor meets.
+const POLICY: &str = "{store: {deadline: 200ms, instances_max: 1}, rules: [{name: user, scope: user, rate: 1/d, burst: 1000}]}";
 /// Clients that were there in the outage.
 const MANY: usize = 20_000;
 /// Of those, every so manieth asks after it.
