@@ -16,7 +16,7 @@ use crate::stopwatch::Lap;
 const CONNECTIONS: u8 = 32;
 /// Per connection and round.
 const REQUESTS_EACH: u32 = 1_000;
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 41;
 const QUICK_DIVISOR: u32 = 10;
 /// Room in our table; the connections need far less.
 const ADDRESSES: u32 = 100_000;
