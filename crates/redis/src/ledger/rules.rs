@@ -102,6 +102,13 @@ impl Rules {
         self.entries.load().get(number.0 as usize).cloned()
     }
 
+    /// How many rules of this node have a limit in force that another has declared.
+    pub(super) fn overruled(&self) -> usize {
+        let is_overruled =
+            |entry: &&Arc<RuleEntry>| entry.agreed.load().as_ref().is_some_and(|agreed| !agreed.is_own);
+        self.entries.load().iter().filter(is_overruled).count()
+    }
+
     /// What was agreed upon of a rule, if that is what this node wants now.
     pub(super) fn agreed(&self, number: RuleNumber) -> Option<Arc<Agreed>> {
         let entries = self.entries.load();
@@ -122,15 +129,6 @@ fn lease_terms(settings: &StoreSettings, rule: &LedgerRule<'_>) -> Option<LeaseT
         return None;
     }
     LeaseTerms::new(limit, instances, settings.lease).ok()
-}
-
-impl Rules {
-    /// How many rules of this node have a limit in force that another has declared.
-    pub(super) fn overruled(&self) -> usize {
-        let is_overruled =
-            |entry: &&Arc<RuleEntry>| entry.agreed.load().as_ref().is_some_and(|agreed| !agreed.is_own);
-        self.entries.load().iter().filter(is_overruled).count()
-    }
 }
 
 impl RuleEntry {
