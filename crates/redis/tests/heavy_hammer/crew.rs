@@ -143,7 +143,8 @@ impl Haul {
         if !self.load.is_used_up() {
             return;
         }
-        let there = micros_of_key / 1_000_000 * self.load.keys;
+        // A token that is whole only when all is over is nobody's.
+        let there = (micros_of_key - 1) / 1_000_000 * self.load.keys;
         let used = self.events.len() as u64 * 1_000 / there;
         println!("   {} of {there} tokens used: {used} per mille", self.events.len());
         assert!(used >= self.load.mode.used_per_mille_min(), "{used} per mille of {there} tokens were used");
