@@ -211,6 +211,10 @@ impl Ledger for RedisLedger {
         self.0.spend_at_once(charge).map(|state| *told = state).is_some()
     }
 
+    fn watch(&self, watched: Watched) {
+        self.0.watch(watched);
+    }
+
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
         Box::pin(self.0.settle(id, costs))
     }
@@ -350,7 +354,9 @@ impl Inner {
     /// Charges rules that only watch, and counts what they would have denied. Nobody waits for it.
     fn watch(self: &Arc<Self>, watched: Watched) {
         let inner = Arc::clone(self);
-        tokio::spawn(async move {
+        // Where there is no runtime any more, there is nobody to do it.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
                 let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else {
                     continue;

@@ -55,6 +55,10 @@ pub trait Ledger: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Charges rules that only watch, by a request that no other rule met. Nobody waits for it; where there is nobody to do it, it is
+    /// dropped.
+    fn watch(&self, watched: Watched);
+
     /// Settles a reservation: every charge at its true cost, in their order, or all at one.
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>>;
 
