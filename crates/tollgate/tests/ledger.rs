@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use tollgate::ledger::{
-    Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
-    LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
+    Answer, Bucket, BucketLimit, BucketLook, BucketState, Gift, Ledger, LedgerDown, LedgerFuture,
+    LedgerRefusal, LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::{Facts, Policy, StoreSettings};
 use tollgate::{
@@ -151,6 +151,10 @@ impl Ledger for InProcess {
     fn settle_later(&self, id: ReservationId, costs: TrueCosts) {
         self.settled_later.lock().unwrap().push(costs.clone());
         drop(self.settle(id, costs));
+    }
+
+    fn look(&self, _: Bucket, _: Cost) -> LedgerFuture<'_, Result<BucketLook, LedgerDown>> {
+        Box::pin(ready(Err(LedgerDown)))
     }
 
     fn give(&self, _: Bucket, _: Gift) -> LedgerFuture<'_, Result<Given, LedgerDown>> {
