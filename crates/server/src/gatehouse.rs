@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tollgate_records::{Records, RecordsOptions};
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::filing::Filing;
 use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
 use crate::open_files::Shares;
@@ -123,6 +125,11 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
+    let records = Records::open(&settings.records, RecordsOptions::default());
+    let filing = match &records {
+        Some(records) => Some(Filing::begin(&engine, records).await),
+        None => None,
+    };
     let _keeping = tokens::keep(&engine.tokens);
     engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
@@ -164,6 +171,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     engine.note_stopping();
     let _ = stop_doors.send(true);
     following.end().await;
+    if let Some(filing) = filing {
+        filing.end().await;
+    }
     manager.stopping();
     tracing::info!(
         grace_s = settings.grace.as_secs(),
@@ -190,6 +200,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
+    if let Some(records) = records {
+        records.close().await;
+    }
     if let Some(ledger) = &engine.ledger {
         // Within a second. What is not given back ends by itself.
         ledger.close().await;

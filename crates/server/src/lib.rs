@@ -28,7 +28,10 @@ mod resp_check;
 mod resp_door;
 
 mod engine;
+mod filed;
+mod filing;
 mod metrics;
+mod parts;
 mod policy_source;
 mod reload;
 mod shared_store;

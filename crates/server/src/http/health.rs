@@ -52,7 +52,7 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
             name: &policy.name,
             version: loaded.version,
             hash: &loaded.hash,
-            outdated: loaded.is_outdated,
+            outdated: loaded.refused.is_some(),
         },
     };
     // Texts and numbers: nothing in it can fail to be written.

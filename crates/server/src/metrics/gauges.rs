@@ -64,8 +64,8 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     registry.register("policy_rules", "Rules of the policy in force", size(policy.rules.len()));
     registry.register(
         "policy_outdated",
-        "1 if a later text of the policy was refused",
-        gauge(u64::from(loaded.is_outdated)),
+        "1 if something later was refused: a text of the policy, or what the database says",
+        gauge(u64::from(loaded.refused.is_some())),
     );
     let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
     registry.register("policy", "The policy in force", Info::new(labels));
