@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tollgate::ledger::Ledger;
 use tollgate::policy::{Composition, Policy};
 use tollgate::{Limiter, LimiterBuilder, PolicyError, PolicyLimiter};
-use tollgate_records::Timestamp;
+use tollgate_records::{Records, Timestamp};
 use tollgate_redis::RedisLedger;
 
 use crate::filed::Filed;
@@ -23,6 +23,8 @@ pub(crate) struct Engine {
     pub(crate) limiter: PolicyLimiter,
     /// Where the buckets are, if not here.
     pub(crate) ledger: Option<RedisLedger>,
+    /// Where rules, orders and violations are filed, if anywhere.
+    pub(crate) records: Option<Records>,
     pub(crate) metrics: Metrics,
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
@@ -125,6 +127,7 @@ impl Engine {
         Ok(Engine {
             limiter,
             ledger: None,
+            records: None,
             metrics,
             tokens,
             source,
@@ -160,7 +163,8 @@ impl Engine {
         let done = self.put_in_force(&wanted, now_unix_s);
         if done.is_err() {
             // What is in force is among them, and is fine.
-            let _ = wanted.fallbacks(in_force).iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
+            let _ =
+                wanted.fallbacks(in_force).iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
         }
         let result = unread.map_or(done, Err);
         let fault = result.as_ref().err().map(ToString::to_string);

@@ -31,11 +31,8 @@ impl FiledRules {
 
 impl From<RuleSet> for FiledRules {
     fn from(read: RuleSet) -> FiledRules {
-        let entry = |entry: records::Entry| Entry {
-            name: entry.name,
-            text: entry.text,
-            is_active: entry.is_active,
-        };
+        let entry =
+            |entry: records::Entry| Entry { name: entry.name, text: entry.text, is_active: entry.is_active };
         let row = |row: records::PlainRow| PlainRow {
             rule_id: row.rule_id,
             key_pattern: row.terms.key_pattern,

@@ -112,6 +112,15 @@ fn sound(order: &OrderRecord) -> Option<tollgate::policy::StandingOrder> {
         .ok()
 }
 
+/// How the database is, in a word or two.
+pub(crate) fn standing(status: &RecordsStatus) -> &'static str {
+    match status {
+        RecordsStatus::Connecting => "connecting",
+        RecordsStatus::Ready { .. } => "ready",
+        RecordsStatus::Failing { .. } => "failing",
+    }
+}
+
 /// One line for every change.
 async fn tell_status(records: Records) {
     let mut changes = records.watch_status();

@@ -117,7 +117,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             Engine::over(source, ledger)
         }
     };
-    let engine = engine.map_err(ServeError::Policy)?;
+    let mut engine = engine.map_err(ServeError::Policy)?;
+    engine.records = Records::open(&settings.records, RecordsOptions::default());
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -125,8 +126,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
-    let records = Records::open(&settings.records, RecordsOptions::default());
-    let filing = match &records {
+    let filing = match &engine.records {
         Some(records) => Some(Filing::begin(&engine, records).await),
         None => None,
     };
@@ -200,7 +200,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
-    if let Some(records) = records {
+    if let Some(records) = &engine.records {
         records.close().await;
     }
     if let Some(ledger) = &engine.ledger {

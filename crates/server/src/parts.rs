@@ -107,7 +107,10 @@ mod tests {
             ("old", "new", 0),
             ("old", "old", 0),
         ];
-        assert_eq!(fallbacks, expected.map(|(text, rules, orders)| (text.to_owned(), rules.to_owned(), orders)));
+        assert_eq!(
+            fallbacks,
+            expected.map(|(text, rules, orders)| (text.to_owned(), rules.to_owned(), orders))
+        );
     }
 
     #[test]
@@ -119,7 +122,9 @@ mod tests {
     #[test]
     fn an_order_is_nothing_from_its_last_second_on() {
         let filed = Filed { orders: Arc::new(vec![order(0), order(5)]), ..Filed::default() };
-        let at = |now| Parts::new(PolicyText { name: String::new(), text: String::new() }, &filed, now).orders.len();
+        let at = |now| {
+            Parts::new(PolicyText { name: String::new(), text: String::new() }, &filed, now).orders.len()
+        };
         assert_eq!((at(9), at(10), at(14), at(15)), (2, 1, 1, 0));
     }
 

@@ -20,7 +20,18 @@ pub(crate) fn mortal(program: impl AsRef<OsStr>) -> Command {
         }
     }
     // Without a home there is no state directory, unless the test names one.
-    for name in ["HOME", "XDG_STATE_HOME", "RUST_LOG", "REDIS_URL", "DATABASE_URL", "STATE_DIRECTORY", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
+    for name in [
+        "HOME",
+        "XDG_STATE_HOME",
+        "RUST_LOG",
+        "REDIS_URL",
+        "DATABASE_URL",
+        "STATE_DIRECTORY",
+        "NOTIFY_SOCKET",
+        "LISTEN_FDS",
+        "LISTEN_PID",
+        "LISTEN_FDNAMES",
+    ] {
         command.env_remove(name);
     }
     command

@@ -69,6 +69,17 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     );
     let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
     registry.register("policy", "The policy in force", Info::new(labels));
+    if let Some(records) = &engine.records {
+        let up = gauge(u64::from(records.status().is_ready()));
+        registry.register("records_up", "1 if the database answers", up);
+        let version = u64::try_from(loaded.parts.rules.version).unwrap_or(0);
+        registry.register(
+            "records_rules_version",
+            "Version of the database's rules in force",
+            gauge(version),
+        );
+        registry.register("orders_standing", "Standing orders in force", size(loaded.parts.orders.len()));
+    }
     let (keys, outdated) = engine.tokens.figures();
     registry.register("token_keys", "Keys that tokens are verified with", size(keys));
     registry.register(
