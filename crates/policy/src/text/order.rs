@@ -148,8 +148,13 @@ fn everyone_else(who: &Who, client: Client, verb: &str, found: &mut Found) -> Op
 fn client(who: &Who, named: &mut Named<'_>, found: &mut Found) -> Option<Client> {
     match who {
         Who::User(user) => {
-            let node = field_node(user, WHO, false);
-            choice::text(&node, "who", USER_BYTES_MAX, found).map(|user| Client::User(user.into()))
+            let is_fit = (1..=USER_BYTES_MAX).contains(&user.len());
+            if !is_fit {
+                let what = format!("the name of the user has {} bytes", user.len());
+                let cure = format!("name a user, in 1 to {USER_BYTES_MAX} bytes");
+                found.add(field_place(WHO), what, cure);
+            }
+            is_fit.then(|| Client::User(user.as_str().into()))
         }
         Who::Address(address) => Some(Client::Within(IpNet::from(address.to_canonical()))),
         Who::Network(network) => network::sound(*network, field_place(WHO), found).map(Client::Within),
