@@ -72,7 +72,10 @@ fn write_v6(text: &mut String, bytes: &[u8]) -> std::fmt::Result {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn cut(text: &str) -> String {

@@ -66,7 +66,9 @@ impl OfRule {
                 floors += floor;
             });
         }
-        all.values_mut().for_each(|figure| figure.at_most += floors);
+        for figure in all.values_mut() {
+            figure.at_most += floors;
+        }
         all
     }
 }

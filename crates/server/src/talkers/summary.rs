@@ -14,10 +14,11 @@ pub(super) const PLACES_MAX: usize = 64;
 /// Clients and how often each was noted.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// What clients are known by, apart from all else: a check looks at nothing but these and one count.
+    /// What clients are known by. In lists of their own: a check looks at all of these and at one count, a newcomer at all counts.
     hashes: Vec<u64>,
-    /// In the same order.
-    counted: Vec<Counted>,
+    counts: Vec<u64>,
+    /// The key of each, and by how much its count may be too much.
+    keys: Vec<(Vec<u8>, u64)>,
     /// The largest count that had to make room.
     floor: u64,
 }
@@ -37,9 +38,8 @@ impl Summary {
     /// Notes a client once. Whoever is in allocates nothing.
     #[inline]
     pub(super) fn note(&mut self, hash: u64, key: &[u8], room: &Room) {
-        let known = self.hashes.iter().position(|known| *known == hash);
-        match known.and_then(|at| self.counted.get_mut(at)) {
-            Some(counted) => counted.count += 1,
+        match self.place_of(hash).and_then(|at| self.counts.get_mut(at)) {
+            Some(count) => *count += 1,
             None => self.note_newcomer(hash, key, room),
         }
     }
@@ -47,27 +47,39 @@ impl Summary {
     /// Where there is no room in the whole program, those who are in make room; if nobody is, it is not counted.
     #[cold]
     fn note_newcomer(&mut self, hash: u64, key: &[u8], room: &Room) {
-        if self.counted.len() < PLACES_MAX && room.take() {
+        if self.hashes.len() < PLACES_MAX && room.take() {
             self.hashes.push(hash);
-            let (count, over) = (self.floor + 1, self.floor);
-            self.counted.push(Counted { key: key.to_vec(), count, over });
+            self.counts.push(self.floor + 1);
+            self.keys.push((key.to_vec(), self.floor));
             return;
         }
-        let least = self.counted.iter_mut().zip(&mut self.hashes).min_by_key(|(counted, _)| counted.count);
-        let Some((counted, place)) = least else {
+        let least = (0..self.counts.len()).min_by_key(|at| self.counts.get(*at));
+        let Some(at) = least else {
             self.floor += 1;
             return;
         };
-        self.floor = self.floor.max(counted.count);
-        *place = hash;
-        counted.key.clear();
-        counted.key.extend_from_slice(key);
-        (counted.count, counted.over) = (counted.count + 1, counted.count);
+        let (count, (its_key, over)) = (&mut self.counts[at], &mut self.keys[at]);
+        self.hashes[at] = hash;
+        its_key.clear();
+        its_key.extend_from_slice(key);
+        (*over, self.floor) = (*count, self.floor.max(*count));
+        *count += 1;
+    }
+
+    /// Eight at a time, without a branch for each.
+    #[inline]
+    fn place_of(&self, hash: u64) -> Option<usize> {
+        let is_there =
+            |eight: &[u64]| eight.iter().fold(0, |found, known| found | u8::from(*known == hash)) != 0;
+        let eight = self.hashes.chunks(8).position(is_there)?;
+        let begin = 8 * eight;
+        Some(begin + self.hashes[begin..].iter().position(|known| *known == hash)?)
     }
 
     /// All who are in, in no order.
-    pub(super) fn counted(&self) -> &[Counted] {
-        &self.counted
+    pub(super) fn counted(&self) -> Vec<Counted> {
+        let counted = self.counts.iter().zip(&self.keys);
+        counted.map(|(count, (key, over))| Counted { key: key.clone(), count: *count, over: *over }).collect()
     }
 
     /// How often whoever is not in may have been noted.
@@ -77,10 +89,11 @@ impl Summary {
 
     /// Forgets everybody.
     pub(super) fn clear(&mut self, room: &Room) {
-        room.give_back(self.counted.len());
+        room.give_back(self.hashes.len());
         self.floor = 0;
         self.hashes.clear();
-        self.counted.clear();
+        self.counts.clear();
+        self.keys.clear();
     }
 }
 
@@ -116,11 +129,8 @@ mod tests {
             let bound = noted / PLACES_MAX as u64;
             for Counted { key, count, over } in summary.counted() {
                 let truth = exact[&u64::from_be_bytes(key[..].try_into().unwrap())];
-                assert!(
-                    count - over <= truth && truth <= *count,
-                    "seed {seed}: {count} less {over}, {truth}"
-                );
-                assert!(*over <= bound, "seed {seed}: {over} of {noted}");
+                assert!(count - over <= truth && truth <= count, "seed {seed}: {count} less {over}, {truth}");
+                assert!(over <= bound, "seed {seed}: {over} of {noted}");
             }
             let is_in = |client: &u64| summary.counted().iter().any(|it| it.key == client.to_be_bytes());
             let floor = summary.floor();

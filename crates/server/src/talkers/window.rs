@@ -54,10 +54,10 @@ impl Window {
             u64::try_from(part).unwrap_or(count)
         };
         let (this, last) = (&self.this[measure as usize], &self.last[measure as usize]);
-        show(this.counted().to_vec(), this.floor());
-        let faded = last.counted().iter().map(|Counted { key, count, over }| {
-            let (count, over) = (part(*count), part(*over));
-            Counted { key: key.clone(), count, over }
+        show(this.counted(), this.floor());
+        let faded = last.counted().into_iter().map(|Counted { key, count, over }| {
+            let (count, over) = (part(count), part(over));
+            Counted { key, count, over }
         });
         show(faded.collect(), part(last.floor()));
     }

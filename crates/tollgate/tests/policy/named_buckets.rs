@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use tollgate::policy::{Facts, RuleBook};
-use tollgate::{BucketError, Cost, Decision, Limiter, NamedBuckets, NoBuckets, Span, StoreMode};
+use tollgate::{BucketError, Cost, Decision, Limiter, NamedBucket, NamedBuckets, NoBuckets, Span, StoreMode};
 
 use crate::world::{World, from_address, parse};
 
@@ -109,7 +109,7 @@ fn others_of_the_rule_are_left_alone() {
 #[test]
 fn a_rule_that_only_watches_has_a_shadow_and_one_that_is_rolled_out_has_both() {
     let (world, buckets) = world_of("rate: 1/h, burst: 5, mode: shadow");
-    assert!(buckets.enforced().is_none() && buckets.shadow().is_some_and(|shadow| shadow.is_shadow()));
+    assert!(buckets.enforced().is_none() && buckets.shadow().is_some_and(NamedBucket::is_shadow));
     assert_eq!(world.admitted(9, &from_address(1)), 9);
     assert_eq!(at_once(buckets.look(Cost::ONE)).unwrap().balance.whole(), 0);
     at_once(buckets.reset()).unwrap();
