@@ -7,15 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use tollgate::ledger::Ledger;
 use tollgate::policy::{Composition, Policy};
-use tollgate::{Limiter, LimiterBuilder, PolicyError, PolicyLimiter};
+use tollgate::{Decision, Limiter, LimiterBuilder, Moment, PolicyError, PolicyLimiter, Standing};
 use tollgate_records::{Records, Timestamp};
 use tollgate_redis::RedisLedger;
 
+use crate::door::Door;
 use crate::filed::Filed;
 use crate::metrics::Metrics;
 use crate::parts::Parts;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 use crate::snapshots::SnapshotFile;
+use crate::talkers::Talkers;
 use crate::tokens::{Change, Tokens};
 
 /// The limiter behind the doors.
@@ -26,6 +28,7 @@ pub(crate) struct Engine {
     /// Where rules, orders and violations are filed, if anywhere.
     pub(crate) records: Option<Records>,
     pub(crate) metrics: Metrics,
+    pub(crate) talkers: Talkers,
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
     /// What the database said last.
@@ -115,13 +118,16 @@ impl Engine {
         let parts = Parts::new(text, &Filed::default(), now_unix_s);
         let Composition { policy, notes, next_expiry_unix_s } = parts.compose(now_unix_s)?;
         change_of_keys(&tokens, &parts.text, &policy)?.commit();
-        let build =
-            |settings: LimiterBuilder| make(settings, policy.clone()).map_err(PolicyFault::Unenforceable);
+        let build = |settings: LimiterBuilder| {
+            make(settings.keep_keys(), policy.clone()).map_err(PolicyFault::Unenforceable)
+        };
         let limiter = match snapshot {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
             None => build(settings)?,
         };
         metrics.follow_policy(&limiter.policy());
+        let talkers = Talkers::new();
+        talkers.follow_policy(&limiter.policy());
         let hash = parts.hash();
         let loaded = Loaded { parts, version: 1, hash, notes, next_expiry_unix_s, refused: None };
         Ok(Engine {
@@ -129,6 +135,7 @@ impl Engine {
             ledger: None,
             records: None,
             metrics,
+            talkers,
             tokens,
             source,
             filed: ArcSwap::default(),
@@ -198,6 +205,7 @@ impl Engine {
         self.limiter.swap(policy).map_err(PolicyFault::Unenforceable)?;
         keys.commit();
         self.metrics.follow_policy(&self.limiter.policy());
+        self.talkers.follow_policy(&self.limiter.policy());
         self.in_force.store(Arc::new(Loaded {
             parts: parts.clone(),
             version: before.version + 1,
@@ -207,6 +215,19 @@ impl Engine {
             refused: before.refused.clone(),
         }));
         Ok(Reload::Swapped)
+    }
+
+    /// Notes what became of a check: in the figures, and with whom it was.
+    pub(crate) fn note_decision(&self, door: Door, decision: &Decision, now: Moment) {
+        self.metrics.checks.note_decision(door, decision);
+        self.talkers.note(decision, now);
+    }
+
+    /// Notes an admission after which little is left, once it is known where the client stands.
+    pub(crate) fn note_standing(&self, decision: &Decision, tightest: Option<Standing<'_>>) {
+        if let Some(rule) = self.metrics.near_limit.note(decision, tightest) {
+            self.talkers.note_near(decision, rule, self.limiter.limiter().now());
+        }
     }
 
     /// What is in force.
