@@ -18,6 +18,10 @@ mod role;
 mod route;
 mod routes;
 
+mod events;
+mod reload;
+mod rules;
+mod status;
 mod whoami;
 
 use std::net::IpAddr;

@@ -136,7 +136,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let operations = Operations::new(Arc::clone(&engine), Hosts::default(), Keyring::default());
+    let (hosts, keyring) =
+        (Hosts::new(settings.admin_hosts.clone()), Keyring::new(settings.admin_token.clone()));
+    let operations = Operations::new(Arc::clone(&engine), hosts, keyring);
     let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
@@ -181,6 +183,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let drained = async {
         while open_doors.join_next().await.is_some() {}
         // Whoever watches over us learns until the end that we are not ready.
+        gatehouse.operations.close();
         let _ = stop_health.send(true);
         while health.join_next().await.is_some() {}
     };

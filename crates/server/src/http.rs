@@ -57,8 +57,8 @@ use crate::{admin, last_words, lingering};
 pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
 pub(crate) use answer::{Form, Told, millis_up, text as reply_text};
-pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
 pub(crate) use body::{Whole, read as read_body};
+pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
 pub(crate) use problem::{Problem, shown};
 pub(crate) use reply_body::ReplyBody;
 pub(crate) use wire::{RawCheck, RawHeaders, Text};

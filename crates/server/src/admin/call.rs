@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use http::request::Parts;
 use http::StatusCode;
+use http::request::Parts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -36,7 +36,8 @@ impl Call {
             return Err(Problem::bad("the body is no JSON object; send one".to_owned()).because("bad_body"));
         }
         serde_json::from_slice(bytes).map_err(|error| {
-            let detail = format!("the body is not what it should be: {error}; /admin/openapi.json describes it");
+            let detail =
+                format!("the body is not what it should be: {error}; /admin/openapi.json describes it");
             Problem::bad(detail).because("bad_body")
         })
     }
@@ -60,7 +61,8 @@ pub(super) fn ok(answer: &impl Serialize) -> Result<Reply, Problem> {
 /// A status with JSON.
 pub(super) fn done(status: StatusCode, answer: &impl Serialize) -> Result<Reply, Problem> {
     let json = serde_json::to_string(answer);
-    let json = json.map_err(|error| Problem::unavailable(format!("the answer cannot be written: {error}")))?;
+    let json =
+        json.map_err(|error| Problem::unavailable(format!("the answer cannot be written: {error}")))?;
     let mut reply = reply_text("application/json", json);
     *reply.status_mut() = status;
     Ok(reply)

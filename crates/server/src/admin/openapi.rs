@@ -31,7 +31,10 @@ mod tests {
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 let role = operation["x-role"].as_str().unwrap_or_default();
-                assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{method} {path}");
+                assert!(
+                    operation["summary"].as_str().is_some_and(|text| !text.is_empty()),
+                    "{method} {path}"
+                );
                 described.insert((method.to_uppercase(), path.clone(), role.to_owned()));
             }
         }

@@ -52,7 +52,8 @@ impl Query {
     /// The same as a number or another thing that is read from text, which is `what`.
     pub(super) fn parsed<T: FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Problem> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        let value = text.parse().map_err(|_| bad(name, format!("`{name}` is '{}'; use {what}", shown(text))))?;
+        let value =
+            text.parse().map_err(|_| bad(name, format!("`{name}` is '{}'; use {what}", shown(text))))?;
         Ok(Some(value))
     }
 
@@ -92,8 +93,11 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_is_refused_with_its_name() {
-        for text in ["ruel=a", "rule=a&rule=b", "rule=%ff", "=a", "limit=0", "limit=101", "limit=x", "limit=-1"] {
-            let told = Query::read(text, &["rule", "limit"]).and_then(|query| query.limit(1, 100).map(|_| query));
+        for text in
+            ["ruel=a", "rule=a&rule=b", "rule=%ff", "=a", "limit=0", "limit=101", "limit=x", "limit=-1"]
+        {
+            let told =
+                Query::read(text, &["rule", "limit"]).and_then(|query| query.limit(1, 100).map(|_| query));
             assert_eq!(told.unwrap_err().status.as_u16(), 400, "{text}");
         }
         assert!(Query::read(&format!("rule={}", "a".repeat(5_000)), &["rule"]).is_err());

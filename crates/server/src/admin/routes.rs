@@ -4,11 +4,11 @@ use http::Method;
 
 use super::role::Role;
 use super::route::{Route, Values};
-use super::{openapi, whoami};
+use super::{events, openapi, reload, rules, status, whoami};
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
-pub(super) static ROUTES: [Route; 2] = [
+pub(super) static ROUTES: [Route; 7] = [
     Route {
         method: Method::GET,
         path: "/admin/openapi.json",
@@ -20,6 +20,36 @@ pub(super) static ROUTES: [Route; 2] = [
         path: "/admin/v1/whoami",
         role: Role::Viewer,
         handler: |call| Box::pin(whoami::show(call)),
+    },
+    Route {
+        method: Method::GET,
+        path: "/admin/v1/status",
+        role: Role::Viewer,
+        handler: |call| Box::pin(status::show(call)),
+    },
+    Route {
+        method: Method::GET,
+        path: "/admin/v1/rules",
+        role: Role::Viewer,
+        handler: |call| Box::pin(rules::list(call)),
+    },
+    Route {
+        method: Method::GET,
+        path: "/admin/v1/rules/{name}",
+        role: Role::Viewer,
+        handler: |call| Box::pin(rules::show(call)),
+    },
+    Route {
+        method: Method::GET,
+        path: "/admin/v1/events",
+        role: Role::Viewer,
+        handler: |call| Box::pin(events::listen(call)),
+    },
+    Route {
+        method: Method::POST,
+        path: "/admin/v1/reload",
+        role: Role::Operator,
+        handler: |call| Box::pin(reload::reload(call)),
     },
 ];
 

@@ -5,9 +5,9 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use tollgate::{Answering, Span, Standing, StoreMode};
 
-use super::{Reply, ReplyBody};
 use super::fields::Fields;
 use super::problem::Problem;
+use super::{Reply, ReplyBody};
 
 /// What a check is told.
 #[derive(Debug)]

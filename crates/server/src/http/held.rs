@@ -188,7 +188,8 @@ mod tests {
     async fn only_a_client_that_takes_too_little_while_an_answer_waits_is_given_up() {
         let (room, waiting) = (BodyRoom::new(100), Waiting::new(SECOND));
         let is_spent = async |within: Duration| tokio::time::timeout(within, waiting.spent()).await.is_ok();
-        let answer = |bytes: usize| waiting.hold(ReplyBody::from(Bytes::from(vec![0; bytes])), room.nothing());
+        let answer =
+            |bytes: usize| waiting.hold(ReplyBody::from(Bytes::from(vec![0; bytes])), room.nothing());
         assert!(!is_spent(100 * SECOND).await, "nothing waits");
         drop(answer(5));
         assert!(!is_spent(100 * SECOND).await, "it was taken");

@@ -1,4 +1,4 @@
-//! How often somebody may ask, by Tollgate itself: each address so many requests, and few wrong tokens.
+//! How often somebody may ask, by Tollgate itself: each client so many requests, and few wrong tokens.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,11 +8,11 @@ use tollgate::{Limiter, PolicyLimiter, Span};
 use crate::http::{Form, Reply, Told};
 use crate::policy_source::PolicyFault;
 
-/// What each address may ask.
-const REQUESTS: &str = r#"{name: admin-requests, limit_keys: ["ip:address"], rate: 50/s, burst: 100}"#;
-/// How many wrong tokens each address may send.
+/// What each client may ask: an IPv4 address, or an IPv6 network of 64 bits.
+const REQUESTS: &str = r#"{name: admin-requests, limit_keys: ["ip:prefix"], rate: 50/s, burst: 100}"#;
+/// How many wrong tokens each client may send.
 const FAILED_SIGN_INS: &str =
-    r#"{name: admin-failed-sign-ins, limit_keys: ["ip:address"], rate: 1/s, burst: 10}"#;
+    r#"{name: admin-failed-sign-ins, limit_keys: ["ip:prefix"], rate: 1/s, burst: 10}"#;
 /// Addresses that are told apart; of more, some share.
 const ADDRESSES_MAX: usize = 4_096;
 

@@ -15,8 +15,7 @@ pub(crate) fn check_media(head: &Parts) -> Result<(), Problem> {
     if others.is_none() && essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    let detail =
-        format!("`Content-Type` is '{}'; send JSON, and say so with application/json", shown(text));
+    let detail = format!("`Content-Type` is '{}'; send JSON, and say so with application/json", shown(text));
     let problem = Problem::field("Content-Type", detail);
     Err(problem.with_status(StatusCode::UNSUPPORTED_MEDIA_TYPE).because("json_only"))
 }

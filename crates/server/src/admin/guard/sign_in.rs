@@ -65,7 +65,8 @@ const MALFORMED: &str =
 const UNKNOWN: &str = "there is no such token; check it, or create one with `tollgate token create`";
 const EXPIRED: &str = "the token has expired; create another with `tollgate token create`";
 const REVOKED: &str = "the token was revoked; create another with `tollgate token create`";
-const NEEDED: &str = "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
+const NEEDED: &str =
+    "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
 const NOT_LOCAL: &str = "no token is configured, so only this machine may look; create one with `tollgate token create`, and send it \
                          as `Authorization: Bearer tg_…`";
 
