@@ -28,12 +28,13 @@ async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records(
             asking.expect(200).await.json()["buckets"][0].clone()
         };
         let before = look().await;
-        assert_eq!((&before["balance"], &before["exists"]), (&json!(7), &json!(true)), "{before}");
+        // It refills by one an hour meanwhile.
+        let balance = before["balance"].as_f64().unwrap();
+        assert!((7.0..7.1).contains(&balance) && before["exists"] == true, "{before}");
         assert_eq!(before["next_admit_ms"], 0);
         let grant = json!({ "rule": "per-user", "key": "user:ann", "tokens": 1.5, "reason": "an apology" });
         let granted = door.post("/admin/v1/buckets/grant", &grant).token(&token).expect(200).await.json();
         assert_eq!(granted["done"], true);
-        // It refills by one an hour meanwhile.
         let after = look().await["balance"].as_f64().unwrap();
         assert!((8.5..8.6).contains(&after), "{after}");
         let reset = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
@@ -63,7 +64,7 @@ async fn what_names_no_bucket_is_said_with_the_field() {
         ("", 400),
         ("?rule=per-user", 400),
         ("?rule=per-user&key=", 400),
-        ("?rule=per-user&key=header%3Ax=1", 400),
+        ("?rule=per-address&key=nonsense", 400),
         ("?rule=nothing&key=user%3Aann", 404),
         ("?rule=per-user&key=user%3Aann&cost=x", 400),
         ("?rule=per-user&key=user%3Aann&cost=-1", 400),

@@ -153,7 +153,7 @@ async fn an_order_about_a_rule_or_key_that_there_is_not_is_refused() {
     for order in [
         json!({ "kind": "mode", "rule": "nothing", "mode": "shadow", "reason": "x" }),
         json!({ "kind": "kill_switch", "rule": "nothing", "reason": "x" }),
-        json!({ "kind": "block", "rule": "per-user", "who": "key:header:x=1", "reason": "x" }),
+        json!({ "kind": "block", "rule": "per-address", "who": "key:nonsense", "reason": "x" }),
         json!({ "kind": "override", "rule": "per-user", "who": "user:ann", "rate": "fast", "burst": 20, "reason": "x" }),
     ] {
         let answer = give(order.clone()).await;
