@@ -25,8 +25,12 @@ const fn url(name: &'static str, usual: &'static str) -> Known {
     Known { has_file: true, ..plain(name, usual) }
 }
 
+const fn secret(name: &'static str) -> Known {
+    Known { is_secret: true, has_file: true, ..plain(name, "") }
+}
+
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 17] = [
+pub static KNOWN: [Known; 19] = [
     plain("policy", ""),
     url("store", "memory"),
     plain("max_keys", "100000"),
@@ -39,7 +43,9 @@ pub static KNOWN: [Known; 17] = [
     plain("grpc", "off"),
     url("records", ""),
     plain("state_dir", ""),
-    Known { name: "resp_password", usual: "", is_secret: true, has_file: true },
+    secret("resp_password"),
+    secret("admin_token"),
+    plain("admin_host", ""),
     plain("max_connections", "10000"),
     plain("idle_timeout", "60s"),
     plain("grace", "10s"),
