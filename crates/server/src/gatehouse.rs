@@ -144,7 +144,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
     let hosts = Hosts::new(settings.admin_hosts.clone());
-    let operations = Operations::new(Arc::clone(&engine), None, settings.admin_token.clone(), hosts);
+    let operations =
+        Operations::new(Arc::clone(&engine), engine.records.clone(), settings.admin_token.clone(), hosts);
     let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
