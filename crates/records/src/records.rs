@@ -120,7 +120,8 @@ impl Records {
             return Err(absence.into());
         }
         let answer_max = self.0.shared.options.answer_max;
-        let done = match timeout(answer_max, work).await {
+        // On the heap: with a driver's machines within it, a call is too large for whoever awaits several.
+        let done = match timeout(answer_max, Box::pin(work)).await {
             Ok(done) => done,
             Err(_) => {
                 Err(RecordsError::Unanswered { why: format!("no answer within {answer_max:?}") }.into())
