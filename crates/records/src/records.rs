@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::pool::Pool;
 use crate::session::Session;
-use crate::{Migrated, RecordsError, RecordsOptions, RecordsStatus, RecordsUrl, keeper};
+use crate::{Migrated, RecordsError, RecordsOptions, RecordsStatus, RecordsUrl, keeper, migrations};
 
 /// The filing room. A clone is the same one.
 ///
@@ -63,7 +63,7 @@ impl Records {
                 why: "the records are `off`; name a database".to_owned(),
             });
         };
-        let migrated = keeper::migrate(&pool, &options).await;
+        let migrated = migrations::run(&pool, &options).await;
         pool.close().await;
         migrated
     }
