@@ -36,25 +36,26 @@ impl SwallowingProxy {
 
 async fn carry(mut client: TcpStream, server: u16, mut cuts: watch::Receiver<u32>) {
     let begun = *cuts.borrow_and_update();
-    if begun % 2 == 0 {
-        let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-        let (mut up, mut down) = ([0; 8_192], [0; 8_192]);
-        loop {
-            tokio::select! {
-                biased;
-                _ = cuts.changed() => break,
-                read = client.read(&mut up) => match read {
-                    Ok(bytes @ 1..) => server.write_all(&up[..bytes]).await.unwrap(),
-                    _ => return,
-                },
-                read = server.read(&mut down) => match read {
-                    Ok(bytes @ 1..) => client.write_all(&down[..bytes]).await.unwrap_or_default(),
-                    _ => return,
-                },
-            }
-        }
-        // Neither end is told.
+    let is_cut = !begun.is_multiple_of(2);
+    if is_cut {
         return std::future::pending().await;
     }
-    std::future::pending().await
+    let mut server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
+    let (mut up, mut down) = ([0; 8_192], [0; 8_192]);
+    loop {
+        tokio::select! {
+            biased;
+            _ = cuts.changed() => break,
+            read = client.read(&mut up) => match read {
+                Ok(bytes @ 1..) => server.write_all(&up[..bytes]).await.unwrap(),
+                _ => return,
+            },
+            read = server.read(&mut down) => match read {
+                Ok(bytes @ 1..) => client.write_all(&down[..bytes]).await.unwrap_or_default(),
+                _ => return,
+            },
+        }
+    }
+    // Neither end is told.
+    std::future::pending::<()>().await;
 }
