@@ -6,6 +6,8 @@
 mod answering;
 #[path = "policy/modes.rs"]
 mod modes;
+#[path = "policy/overrides.rs"]
+mod overrides;
 #[path = "policy/settling.rs"]
 mod settling;
 #[path = "policy/swapping.rs"]
