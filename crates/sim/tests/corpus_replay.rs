@@ -70,9 +70,8 @@ fn random_mixtures_of_the_compose_corpus_are_refused_or_rule_as_they_explain() {
     let parts: Vec<&str> =
         texts.iter().flat_map(|text| text.split("--- ")).filter(|part| !part.is_empty()).collect();
     for_each_seed(0..1_000, |rng| {
-        let mixed: String =
-            (0..rng.usize(1..8)).map(|_| format!("--- {}", parts[rng.usize(..parts.len())])).collect();
-        let mut bytes = mixed.into_bytes();
+        let mixed: Vec<&str> = (0..rng.usize(1..8)).map(|_| parts[rng.usize(..parts.len())]).collect();
+        let mut bytes = format!("--- {}", mixed.join("--- ")).into_bytes();
         if rng.bool() {
             let at = rng.usize(..bytes.len());
             bytes[at] = rng.u8(..);
