@@ -57,7 +57,8 @@ impl Batch {
                 return Ok(());
             }
             insert(&mut session, ROWS_SQL, "", &DECIMAL_COLUMNS, ROW_COLUMNS, self.row_values()).await?;
-            insert(&mut session, LINES_SQL, LINES_CONFLICT_SQL, &[], LINE_COLUMNS, self.line_values()).await?;
+            insert(&mut session, LINES_SQL, LINES_CONFLICT_SQL, &[], LINE_COLUMNS, self.line_values())
+                .await?;
             session.commit().await
         };
         records.within(work).await

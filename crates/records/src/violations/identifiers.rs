@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn a_pseudonym_is_the_same_for_the_same_client_and_secret_alone() {
         let named = |secret: &str, identifier, text: &str| {
-            Identifiers::Hashed(IdentifierSecret::new(secret.as_bytes())).shown(identifier, text.to_owned()).unwrap()
+            Identifiers::Hashed(IdentifierSecret::new(secret.as_bytes()))
+                .shown(identifier, text.to_owned())
+                .unwrap()
         };
         let alice = named("s", Identifier::User, "alice");
         assert_eq!(alice, named("s", Identifier::User, "alice"));

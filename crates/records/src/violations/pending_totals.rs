@@ -68,14 +68,31 @@ impl PendingTotals {
         }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+    /// How many lines there are.
+    pub(crate) fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// There is nobody to write them.
+    pub(crate) fn forget_lines(&mut self) {
+        self.lines.clear();
+    }
+
+    /// Whatever is queued will not be stored.
+    pub(crate) fn drop_rest(&mut self) {
+        self.sums.dropped += self.counts().queued;
     }
 
     /// All that was counted since the start.
     pub(crate) fn counts(&self) -> ViolationCounts {
         let Addition { denied, stored, sampled_out, dropped } = self.sums;
-        ViolationCounts { denied, stored, sampled_out, dropped, queued: denied - stored - sampled_out - dropped }
+        ViolationCounts {
+            denied,
+            stored,
+            sampled_out,
+            dropped,
+            queued: denied - stored - sampled_out - dropped,
+        }
     }
 
     fn add(&mut self, rule: &Arc<str>, hour: i64, addition: Addition) {
@@ -123,8 +140,11 @@ mod tests {
         totals.put_back(lines);
         assert_eq!(totals.counts(), counts, "what was put back was counted before");
         assert_eq!(totals.take(1).keys().collect::<Vec<_>>(), [&(rule("a"), 7)]);
-        assert_eq!(totals.take(9)[&(rule("b"), 7)], Addition { denied: 1, dropped: 1, ..Addition::default() });
-        assert!(totals.is_empty());
+        assert_eq!(
+            totals.take(9)[&(rule("b"), 7)],
+            Addition { denied: 1, dropped: 1, ..Addition::default() }
+        );
+        assert_eq!(totals.lines(), 0);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 //! It promises that every denial that was counted is gathered exactly once, under its rule. Who gathers keeps it; see `pending_totals`.
 
 use std::cell::Cell;
-use std::sync::Arc;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use super::violation_row::bounded;
+use crate::NAME_BYTES_MAX;
 
 /// Rules that are counted apart; the denials of further ones are counted under [`OTHER_RULES`].
 pub(crate) const RULES_COUNTED_MAX: usize = 10_000;
@@ -38,7 +40,9 @@ pub(crate) struct RuleBook {
 /// The counts of one rule since they were last gathered.
 #[derive(Debug)]
 pub(crate) struct RuleCounts {
-    pub(crate) rule: Arc<str>,
+    rule: Box<str>,
+    /// Its name as it stands in the log.
+    pub(crate) stored_as: Arc<str>,
     /// Differs from rule to rule; part of what a key is hashed with.
     pub(crate) number: u64,
     lanes: [Lane; LANES],
@@ -115,7 +119,7 @@ impl RuleBook {
             for hour_counts in counts.lanes.iter().flat_map(|lane| &lane.0) {
                 let noted = hour_counts.take();
                 if noted != Noted::default() {
-                    to(&counts.rule, hour_counts.hour.load(Ordering::Relaxed), noted);
+                    to(&counts.stored_as, hour_counts.hour.load(Ordering::Relaxed), noted);
                 }
             }
         }
@@ -124,7 +128,8 @@ impl RuleBook {
 
 impl RuleCounts {
     fn new(rule: &str, number: u64) -> RuleCounts {
-        RuleCounts { rule: Arc::from(rule), number, lanes: Default::default() }
+        let stored_as = Arc::from(bounded(rule, NAME_BYTES_MAX));
+        RuleCounts { rule: Box::from(rule), stored_as, number, lanes: Default::default() }
     }
 
     /// Counts one denial of this hour since 1970. One that is late by two hours or more counts in the latest hour.

@@ -15,11 +15,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most that can be stored of a key and second.
-pub(crate) const STORED_PER_SECOND_MAX: u32 = 15;
+const STORED_PER_SECOND_MAX: u32 = 15;
 /// Keys that can be told apart within a second; further ones are not stored.
-pub(crate) const KEYS_SAMPLED_MAX: usize = SETS * WAYS;
+pub const KEYS_SAMPLED_MAX: usize = SETS * WAYS;
 /// Most denials that one stored row stands for; beyond it only the totals tell.
-pub(crate) const SAMPLED_FOR_MAX: u64 = SKIPPED_MAX + 1;
+pub const SAMPLED_FOR_MAX: u64 = SKIPPED_MAX + 1;
 
 /// A set is a cache line.
 const WAYS: usize = 8;

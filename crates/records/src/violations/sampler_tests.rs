@@ -68,7 +68,11 @@ fn the_first_of_each_second_are_stored_and_stand_for_exactly_the_others() {
             told += if let Sample::Stored { sampled_for } = sample { sampled_for } else { 0 };
         }
         let open: u64 = exact.values().map(|key| key.skipped).sum();
-        assert_eq!(told + open, denied, "seed {seed}: rows stand for all but those after the last row of a key");
+        assert_eq!(
+            told + open,
+            denied,
+            "seed {seed}: rows stand for all but those after the last row of a key"
+        );
     }
 }
 
@@ -100,7 +104,11 @@ fn a_thread_that_is_late_by_a_second_opens_no_second_anew() {
     assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Stored { sampled_for: 1 });
     assert_eq!(sampler.sample(mix(1), 8, || true), Sample::Out);
     assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Out);
-    assert_eq!(sampler.sample(mix(1), 2, || true), Sample::Stored { sampled_for: 3 }, "a clock that was set back");
+    assert_eq!(
+        sampler.sample(mix(1), 2, || true),
+        Sample::Stored { sampled_for: 3 },
+        "a clock that was set back"
+    );
 }
 
 #[test]
@@ -110,7 +118,10 @@ fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
     let sampler = Sampler::new(1);
     let hash = mix(1);
     sampler.sample(hash, 1, || true);
-    let slot = sampler.sets[usize::try_from(hash).unwrap() % SETS].0.iter().find(|slot| Slot::of(slot.load(std::sync::atomic::Ordering::Relaxed)).tag != 0);
+    let slot = sampler.sets[usize::try_from(hash).unwrap() % SETS]
+        .0
+        .iter()
+        .find(|slot| Slot::of(slot.load(std::sync::atomic::Ordering::Relaxed)).tag != 0);
     slot.unwrap().fetch_add(SAMPLED_FOR_MAX - 1, std::sync::atomic::Ordering::Relaxed);
     assert_eq!(sampler.sample(hash, 1, || true), Sample::Out);
     assert_eq!(sampler.sample(hash, 2, || true), Sample::Stored { sampled_for: SAMPLED_FOR_MAX });

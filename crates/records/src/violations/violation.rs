@@ -87,6 +87,9 @@ mod tests {
         for (micros, text) in shown {
             assert_eq!(MicroTokens(micros).to_string(), text);
         }
-        assert_eq!(serde_json::to_string(&[MicroTokens(2_000_000), MicroTokens(-250_000)]).unwrap(), "[2,-0.25]");
+        assert_eq!(
+            serde_json::to_string(&[MicroTokens(2_000_000), MicroTokens(-250_000)]).unwrap(),
+            "[2,-0.25]"
+        );
     }
 }

@@ -12,11 +12,13 @@ use tokio::time::timeout;
 use super::back_room::BackRoom;
 use super::filing::{self, Flush};
 use super::retention;
-use super::rule_counts::{Fate, RuleBook};
 use super::row_budget::RowBudget;
+use super::rule_counts::Fate;
 use super::sampler::{Sample, Sampler};
 use super::violation_row::{ViolationRow, hour_of};
-use super::{Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings, ViolationStatus};
+use super::{
+    Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings, ViolationStatus,
+};
 use crate::{Records, RecordsError};
 
 /// Calls of [`ViolationLog::flush`] that wait at the same time; further ones wait for those.
@@ -51,10 +53,12 @@ impl ViolationLog {
         let (flushes, asked) = mpsc::channel(FLUSHES_MAX);
         let sampler = Sampler::new(settings.rows_per_key_per_second);
         let budget = RowBudget::new(settings.rows_per_second);
-        let back_room = Arc::new(BackRoom::new(RuleBook::new(), taken, records.is_some(), settings));
+        let back_room = Arc::new(BackRoom::new(taken, records.is_some(), settings));
         let mut tasks = vec![tokio::spawn(Arc::clone(&back_room).take_in_for_ever()).abort_handle()];
         if let Some(records) = records {
-            tasks.push(tokio::spawn(filing::run(Arc::clone(&back_room), records.clone(), asked)).abort_handle());
+            tasks.push(
+                tokio::spawn(filing::run(Arc::clone(&back_room), records.clone(), asked)).abort_handle(),
+            );
             tasks.push(tokio::spawn(retention::run(records, back_room.settings.clone())).abort_handle());
         }
         let secret = secret();

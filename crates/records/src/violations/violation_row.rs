@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::identifiers::{Identifier, Identifiers};
 use super::{MicroTokens, Violation};
-use crate::limits::{KEY_BYTES_MAX, NAME_BYTES_MAX};
-use crate::Timestamp;
+use crate::{KEY_BYTES_MAX, Timestamp};
 
 /// Longest user of a violation, in bytes; what is longer is cut, and ends in `…`.
 pub const USER_BYTES_MAX: usize = 256;
@@ -78,15 +77,6 @@ pub(crate) fn hour_began(hour: i64) -> Timestamp {
     Timestamp::from_unix_seconds(hour.saturating_mul(SECONDS_PER_HOUR))
 }
 
-/// The name of a rule as it is counted and stored.
-pub(crate) fn rule_name(rule: &str) -> &str {
-    let mut end = rule.len().min(NAME_BYTES_MAX);
-    while !rule.is_char_boundary(end) {
-        end -= 1;
-    }
-    &rule[..end]
-}
-
 /// A text that both databases keep: no longer than it may be, and without NUL, which PostgreSQL cannot keep.
 pub(crate) fn bounded(text: &str, bytes_max: usize) -> String {
     let clean = text.replace('\0', "\u{fffd}");
@@ -102,7 +92,7 @@ pub(crate) fn bounded(text: &str, bytes_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bounded, hour_began, hour_of, rule_name};
+    use super::{bounded, hour_began, hour_of};
     use crate::Timestamp;
 
     #[test]
@@ -112,7 +102,6 @@ mod tests {
         assert_eq!(bounded("ääääääää", 8), "ää…");
         assert_eq!(bounded("a\0b", 8), "a\u{fffd}b");
         assert!(bounded(&"\0".repeat(100), 20).len() <= 20);
-        assert_eq!(rule_name(&"ä".repeat(100)).len(), 128);
     }
 
     #[test]
