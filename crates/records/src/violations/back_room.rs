@@ -18,6 +18,8 @@ use crate::{RecordsError, Timestamp};
 
 /// Violations that one who subscribed may lag behind; beyond it the oldest are missed, and how many is told.
 pub const LIVE_MAX: usize = 1_024;
+/// Violations that are noted between two times that they are taken in; further ones are dropped, and counted.
+pub(crate) const INTAKE_MAX: usize = 4_096;
 /// Violations come together for so long before they are taken in.
 const INTAKE_PAUSE: Duration = Duration::from_millis(20);
 
@@ -29,8 +31,7 @@ pub(crate) struct BackRoom {
     pub(crate) live: broadcast::Sender<Arc<ViolationRecord>>,
     /// Rows as they are noted.
     intake: Mutex<mpsc::Receiver<ViolationRow>>,
-    /// Rows on their way to the database, oldest first.
-    backlog: Mutex<VecDeque<ViolationRow>>,
+    backlog: Mutex<Backlog>,
     totals: Mutex<PendingTotals>,
     failing: Mutex<Option<ViolationFailure>>,
     has_database: bool,
@@ -40,6 +41,15 @@ pub(crate) struct BackRoom {
     woken: Notify,
     /// There is something to file.
     pub(crate) filled: Notify,
+}
+
+/// Rows on their way to the database: no more than [`ViolationSettings::queued_max`].
+#[derive(Debug, Default)]
+struct Backlog {
+    /// Oldest first.
+    rows: VecDeque<ViolationRow>,
+    /// How many are in the batch that is being filed.
+    held: usize,
 }
 
 impl BackRoom {
@@ -87,11 +97,11 @@ impl BackRoom {
         }
     }
 
-    /// Moves rows from the intake to the backlog, at most as many as may be queued, and tells those who subscribed. How many there were.
+    /// Moves rows from the intake to the backlog, and tells those who subscribed. How many there were.
     pub(crate) fn take_in(&self) -> usize {
         let mut intake = lock(&self.intake);
         let mut taken = 0;
-        while taken < self.settings.queued_max
+        while taken < INTAKE_MAX
             && let Ok(row) = intake.try_recv()
         {
             taken += 1;
@@ -113,8 +123,8 @@ impl BackRoom {
             return lock(&self.totals).sample_out_one(&row.rule, row.hour());
         }
         let mut backlog = lock(&self.backlog);
-        if backlog.len() < self.settings.queued_max {
-            return backlog.push_back(row);
+        if backlog.rows.len() + backlog.held < self.settings.queued_max {
+            return backlog.rows.push_back(row);
         }
         drop(backlog);
         lock(&self.totals).drop_one(&row.rule, row.hour());
@@ -124,8 +134,9 @@ impl BackRoom {
     pub(crate) fn next_batch(&self, number: i64) -> Option<Batch> {
         let rows: Vec<ViolationRow> = {
             let mut backlog = lock(&self.backlog);
-            let rows = backlog.len().min(BATCH_ROWS_MAX);
-            backlog.drain(..rows).collect()
+            backlog.held = backlog.rows.len().min(BATCH_ROWS_MAX);
+            let held = backlog.held;
+            backlog.rows.drain(..held).collect()
         };
         let lines = self.gathered().take(BATCH_LINES_MAX);
         (!rows.is_empty() || !lines.is_empty()).then_some(Batch { number, rows, lines })
@@ -133,12 +144,13 @@ impl BackRoom {
 
     /// So many batches there are at most, counting from now.
     pub(crate) fn batches(&self) -> usize {
-        let rows = lock(&self.backlog).len().div_ceil(BATCH_ROWS_MAX);
+        let rows = lock(&self.backlog).rows.len().div_ceil(BATCH_ROWS_MAX);
         rows.max(self.gathered().lines().div_ceil(BATCH_LINES_MAX))
     }
 
     /// A batch is in the database.
     pub(crate) fn stored(&self, batch: &Batch) {
+        lock(&self.backlog).held = 0;
         lock(&self.totals).store(u64::try_from(batch.rows.len()).unwrap_or(u64::MAX));
         if let Some(failure) = lock(&self.failing).take() {
             let ViolationCounts { dropped, .. } = self.counts();
@@ -164,6 +176,7 @@ impl BackRoom {
     /// The database will never take a batch.
     pub(crate) fn refused(&self, batch: Batch, error: &RecordsError) {
         tracing::error!(rows = batch.rows.len(), why = %error, "violations were refused by the database and are dropped");
+        lock(&self.backlog).held = 0;
         let mut totals = lock(&self.totals);
         totals.put_back(batch.lines);
         for row in batch.rows {

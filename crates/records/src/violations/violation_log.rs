@@ -9,7 +9,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::back_room::BackRoom;
+use super::back_room::{BackRoom, INTAKE_MAX};
 use super::filing::{self, Flush};
 use super::retention;
 use super::row_budget::RowBudget;
@@ -49,7 +49,7 @@ impl ViolationLog {
     /// # Panics
     /// Outside of a tokio runtime.
     pub fn new(records: Option<Records>, settings: ViolationSettings) -> ViolationLog {
-        let (intake, taken) = mpsc::channel(settings.queued_max.max(1));
+        let (intake, taken) = mpsc::channel(INTAKE_MAX);
         let (flushes, asked) = mpsc::channel(FLUSHES_MAX);
         let sampler = Sampler::new(settings.rows_per_key_per_second);
         let budget = RowBudget::new(settings.rows_per_second);
