@@ -1,4 +1,4 @@
-//! The promises A1–A9 on generated cases, in a number that every `cargo test` can afford. `heavy.rs` runs a million steps.
+//! The promises A1–A9 on generated cases, in a number that every `cargo test` can afford. `proof.rs` runs a million steps.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 mod properties;

@@ -1,4 +1,4 @@
-//! The promises of A10, and A4, A6–A9 for every algorithm, on generated cases: 10^5 steps and more of each. `heavy_algorithms.rs`
+//! The promises of A10, and A4, A6–A9 for every algorithm, on generated cases: 10^5 steps and more of each. `proof_algorithms.rs`
 //! runs millions.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 

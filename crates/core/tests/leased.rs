@@ -1,4 +1,4 @@
-//! Leases (S4, PROTOCOLS 6) on generated histories, in a number that every `cargo test` can afford. `heavy_leases.rs` runs more.
+//! Leases (S4, PROTOCOLS 6) on generated histories, in a number that every `cargo test` can afford. `proof_leases.rs` runs more.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 #![expect(
     clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
 //! What the script promises, on every server that there is.
 //!
-//! Exactness over many histories is in `heavy.rs`.
+//! Exactness over many histories is in `proof_exactness.rs`.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 #[path = "ledger/asking.rs"]

@@ -19,7 +19,7 @@ pub(super) enum Step {
     Clippy,
     /// Unit and integration tests, in debug mode.
     Test,
-    /// The heavy tests, optimised, one at a time.
+    /// The tests that need optimisation, few at a time or alone.
     Proofs,
     /// The concurrent protocols under every interleaving.
     Loom,

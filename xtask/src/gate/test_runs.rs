@@ -1,7 +1,7 @@
 //! Steps `test`, `proofs`, `loom` and `doc-tests`: runs of `cargo test`, counted from what they print.
 //!
 //! A test target that is not for every `cargo test` has `test = false` in its manifest and a name that says which step
-//! runs it: `heavy…` and `timing…` (proofs), `loom…` (loom). The tidy rule `test-targets` keeps it so.
+//! runs it: `proof…`, `heavy…` and `timing…` (proofs), `loom…` (loom). The tidy rule `test-targets` keeps it so.
 
 use crate::invocation::Invocation;
 use crate::metadata::Metadata;
@@ -24,15 +24,19 @@ pub(super) fn test(workspace: &Workspace) -> Result<Report, Problem> {
     count_tests(tests).map(Report::from)
 }
 
-/// The tests that need optimisation and the machine for themselves: first `heavy`, then `timing`.
+/// The tests that need optimisation: first `proof`, two at a time; then those that need the machine for themselves, `heavy` and
+/// `timing`.
 pub(super) fn proofs(workspace: &Workspace) -> Result<Tally, Problem> {
     let metadata = Metadata::of_members(workspace)?;
     let mut tally = Tally::default();
-    for (package, target) in [targets(&metadata, "heavy"), targets(&metadata, "timing")].concat() {
-        let proof = ["test", "--profile", "proof", "--package", package, "--all-features", "--test", target];
-        tally += count_tests(workspace.cargo(proof).args(["--", "--test-threads=1"]))?;
+    for (prefix, at_a_time) in [("proof", "2"), ("heavy", "1"), ("timing", "1")] {
+        for (package, target) in targets(&metadata, prefix) {
+            let proof =
+                ["test", "--profile", "proof", "--package", package, "--all-features", "--test", target];
+            tally += count_tests(workspace.cargo(proof).args(["--", "--test-threads", at_a_time]))?;
+        }
     }
-    Ok(or_nothing_to_run(tally, "heavy` or `timing"))
+    Ok(or_nothing_to_run(tally, "proof`, `heavy` or `timing"))
 }
 
 /// The concurrent protocols, built against loom's own atomics in a target folder of their own.

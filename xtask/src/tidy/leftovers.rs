@@ -13,7 +13,7 @@ pub(super) fn check(files: &[SourceFile]) -> Vec<Offence> {
         offences.extend(tokens::offences(
             file,
             &["#[ignore"],
-            "a slow test goes to tests/heavy.rs, a wrong one away",
+            "a slow test goes to tests/proof.rs, a wrong one away",
         ));
     }
     offences

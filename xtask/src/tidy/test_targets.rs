@@ -4,8 +4,8 @@ use crate::metadata::Package;
 
 use super::offence::Offence;
 
-/// Names that the gate runs in steps of their own: `heavy` and `timing` in proofs, `loom` in loom.
-const STEPS_OF_THEIR_OWN: [&str; 3] = ["heavy", "timing", "loom"];
+/// Names that the gate runs in steps of their own: `proof`, `heavy` and `timing` in proofs, `loom` in loom.
+const STEPS_OF_THEIR_OWN: [&str; 4] = ["proof", "heavy", "timing", "loom"];
 
 /// Targets whose name and `test = …` setting contradict each other.
 pub(super) fn check(packages: &[Package]) -> Vec<Offence> {
@@ -53,6 +53,7 @@ mod tests {
     #[test]
     fn every_target_runs_in_exactly_one_step() {
         assert_eq!(offences_of("limiter", true), 0);
+        assert_eq!(offences_of("proof_leases", false), 0);
         assert_eq!(offences_of("heavy", false), 0);
         assert_eq!(offences_of("timing_clock", false), 0);
         assert_eq!(offences_of("heavy", true), 1, "runs twice");

@@ -6,15 +6,10 @@ use crate::exact::hammered;
 use crate::load::{Load, Mode, seconds};
 
 #[test]
-fn one_leased_key_is_kept_within_its_limit_and_used_up() {
-    let load = Load { mode: Mode::Leased, keys: 1, rate: (4_000, 1), burst: 2_000, seconds: seconds(10) };
-    hammered("leased::one_leased_key_is_kept_within_its_limit_and_used_up", &[load], [0; 4]);
-}
-
-#[test]
-fn ten_leased_keys_are_kept_within_their_limits_and_used_up() {
-    let load = Load { mode: Mode::Leased, keys: 10, rate: (1_500, 1), burst: 1_000, seconds: seconds(10) };
-    hammered("leased::ten_leased_keys_are_kept_within_their_limits_and_used_up", &[load], [0; 4]);
+fn one_leased_key_and_ten_are_kept_within_their_limits_and_used_up() {
+    let load = |keys, rate, burst| Load { mode: Mode::Leased, keys, rate, burst, seconds: seconds(10) };
+    let loads = [load(1, (4_000, 1), 2_000), load(10, (1_500, 1), 1_000)];
+    hammered("leased::one_leased_key_and_ten_are_kept_within_their_limits_and_used_up", &loads, [0; 4]);
 }
 
 /// Some of them are asked more often than they refill; the slices of the others come and go.

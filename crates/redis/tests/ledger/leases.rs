@@ -1,4 +1,4 @@
-//! Buckets of which nodes hold slices: what every operation makes of them. Exactness over many histories is in `heavy.rs`.
+//! Buckets of which nodes hold slices: what every operation makes of them. Exactness over many histories is in `proof_exactness.rs`.
 
 use tollgate_core::{Answer, Ask, Burst, Cost, LEASE_LIFE, LeaseTerms, Limit, Rate, Span, Tokens};
 use tollgate_redis::{

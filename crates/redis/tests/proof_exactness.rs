@@ -1,16 +1,16 @@
 //! The proof that the script's arithmetic is that of `tollgate-core`, bit for bit, on real servers: 10^5 histories on each.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
-#[path = "exactness/algorithms.rs"]
+#[path = "proof_exactness/algorithms.rs"]
 mod algorithms;
-#[path = "exactness/explicit.rs"]
+#[path = "proof_exactness/explicit.rs"]
 mod explicit;
-#[path = "exactness/leases.rs"]
+#[path = "proof_exactness/leases.rs"]
 mod leases;
-#[path = "exactness/room.rs"]
+#[path = "proof_exactness/room.rs"]
 mod room;
-#[path = "exactness/rules.rs"]
+#[path = "proof_exactness/rules.rs"]
 mod rules;
 mod support;
-#[path = "exactness/timeline.rs"]
+#[path = "proof_exactness/timeline.rs"]
 mod timeline;

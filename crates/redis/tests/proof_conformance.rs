@@ -7,17 +7,17 @@
 #[macro_use]
 #[expect(unused_imports, dead_code, reason = "other tests use the rest")]
 mod fleet;
-#[path = "heavy_conformance/expiry.rs"]
+#[path = "proof_conformance/expiry.rs"]
 mod expiry;
-#[path = "heavy_conformance/faults.rs"]
+#[path = "proof_conformance/faults.rs"]
 mod faults;
-#[path = "heavy_conformance/lessee.rs"]
+#[path = "proof_conformance/lessee.rs"]
 mod lessee;
-#[path = "heavy_conformance/place.rs"]
+#[path = "proof_conformance/place.rs"]
 mod place;
-#[path = "heavy_conformance/script_subject.rs"]
+#[path = "proof_conformance/script_subject.rs"]
 mod script_subject;
-#[path = "heavy_conformance/tickets.rs"]
+#[path = "proof_conformance/tickets.rs"]
 mod tickets;
 
 use std::cell::Cell;
