@@ -23,8 +23,8 @@ mod outages;
 mod retention;
 
 use tollgate_records::{
-    MicroTokens, Records, Timestamp, Violation, ViolationCounts, ViolationFilter, ViolationLog, ViolationRecord,
-    ViolationSettings,
+    MicroTokens, Records, Timestamp, Violation, ViolationCounts, ViolationFilter, ViolationLog,
+    ViolationRecord, ViolationSettings,
 };
 
 /// When everything begins here: the start of an hour.

@@ -19,7 +19,7 @@ use super::violation_row::{ViolationRow, hour_of};
 use super::{
     Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings, ViolationStatus,
 };
-use crate::{Records, RecordsError};
+use crate::{Records, RecordsError, Timestamp};
 
 /// Calls of [`ViolationLog::flush`] that wait at the same time; further ones wait for those.
 const FLUSHES_MAX: usize = 64;
@@ -68,16 +68,33 @@ impl ViolationLog {
     /// Notes a denial. Never waits, never blocks.
     #[inline]
     pub fn note(&self, violation: Violation<'_>) {
+        self.note_with(violation.rule, violation.key.as_bytes(), violation.at, |file| file(violation));
+    }
+
+    /// The same for whoever would have to put the violation together first: `describe` is called only if it is to be stored, and calls
+    /// what it is given with it. `key` is whatever tells the rule's clients apart.
+    #[inline]
+    pub fn note_with(
+        &self,
+        rule: &str,
+        key: &[u8],
+        at: Timestamp,
+        describe: impl FnOnce(&mut dyn FnMut(Violation<'_>)),
+    ) {
         let log = &*self.0;
-        let hour = hour_of(violation.at);
-        let counts = log.back_room.book.counts_of(violation.rule);
-        let second = violation.at.unix_seconds();
-        let hash = log.hash(counts.number, violation.key);
+        let hour = hour_of(at);
+        let counts = log.back_room.book.counts_of(rule);
+        let second = at.unix_seconds();
+        let hash = log.hash(counts.number, key);
         match log.sampler.sample(hash, second, || log.budget.take(second)) {
             Sample::Out => counts.count(Fate::SampledOut, hour),
             Sample::Stored { sampled_for } => {
                 let Ok(place) = log.intake.try_reserve() else { return counts.count(Fate::Dropped, hour) };
-                let row = ViolationRow::new(&violation, &counts.stored_as, sampled_for);
+                let mut row = None;
+                describe(&mut |violation| {
+                    row = Some(ViolationRow::new(&violation, &counts.stored_as, sampled_for));
+                });
+                let Some(row) = row else { return counts.count(Fate::Dropped, hour) };
                 // Counted before it can be stored, so that no sum ever shows it stored and not denied.
                 counts.count(Fate::Queued, hour);
                 place.send(row);
@@ -140,9 +157,9 @@ impl ViolationLog {
 impl Handle {
     /// 64 bits that nobody can foretell without the secret.
     #[inline]
-    fn hash(&self, rule: u64, key: &str) -> u64 {
+    fn hash(&self, rule: u64, key: &[u8]) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.secret.0 ^ rule, self.secret.1);
-        hasher.write(key.as_bytes());
+        hasher.write(key);
         hasher.finish()
     }
 }
