@@ -13,6 +13,7 @@ use crate::databases::Place;
 on_both!(
     the_first_of_each_second_are_rows_and_stand_for_the_others,
     every_field_is_stored_as_it_was_told,
+    a_denial_may_be_told_only_if_it_is_stored,
     totals_are_kept_by_rule_and_hour,
     keys_of_different_rules_are_sampled_apart,
     all_keys_together_have_so_many_rows_a_second,
@@ -81,6 +82,23 @@ async fn every_field_is_stored_as_it_was_told(place: Place) {
     assert_eq!(hand.number(sql).await, 1);
 }
 
+async fn a_denial_may_be_told_only_if_it_is_stored(place: Place) {
+    let records = place.open().await;
+    let log = log(&records);
+    let mut told = 0;
+    for _ in 0..10 {
+        if let Some(sampled) = log.sample("login", 42, second(0)) {
+            told += 1;
+            sampled.store(&denial("login", "user:1", second(0)));
+        }
+    }
+    drop(log.sample("login", 43, second(0)));
+    log.flush().await.unwrap();
+    let counts = ViolationCounts { denied: 11, stored: 3, sampled_out: 7, dropped: 1, queued: 0 };
+    assert_eq!((told, log.totals()), (3, counts));
+    assert_eq!(filed_totals(&records).await, counts);
+}
+
 async fn totals_are_kept_by_rule_and_hour(place: Place) {
     let records = place.open().await;
     let log = log(&records);
@@ -91,7 +109,7 @@ async fn totals_are_kept_by_rule_and_hour(place: Place) {
         }
     }
     log.flush().await.unwrap();
-    let line = |rule: &str, hour, denied, stored| ViolationTotals {
+    let line = |rule: &str, hour: i64, denied, stored| ViolationTotals {
         rule: rule.to_owned(),
         hour: second(hour * 3_600),
         denied,
