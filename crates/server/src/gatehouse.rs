@@ -111,17 +111,9 @@ pub fn serve(settings: &Settings) -> Result<(), ServeError> {
 }
 
 async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
-    let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
     let snapshot =
         settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
-    let engine = match &settings.store {
-        Store::Memory => Engine::new(source, settings.max_keys, snapshot.as_ref()),
-        Store::Shared(url) => {
-            let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
-            Engine::over(source, ledger)
-        }
-    };
-    let engine = engine.map_err(ServeError::Policy)?;
+    let engine = engine(settings, snapshot.as_ref())?;
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -136,9 +128,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let hosts = Hosts::new(settings.admin_hosts.clone());
-    let operations = Operations::new(Arc::clone(&engine), None, None, settings.admin_token.clone(), hosts);
-    let operations = operations.map_err(ServeError::Policy)?;
+    let operations = operations(&engine, settings)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
@@ -219,6 +209,26 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     }
     watchdog.abort();
     Ok(())
+}
+
+/// The engine, with its buckets here or in a shared store.
+fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine, ServeError> {
+    let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
+    let engine = match &settings.store {
+        Store::Memory => Engine::new(source, settings.max_keys, snapshot),
+        Store::Shared(url) => {
+            let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
+            Engine::over(source, ledger)
+        }
+    };
+    engine.map_err(ServeError::Policy)
+}
+
+/// What the admin door stands on.
+fn operations(engine: &Arc<Engine>, settings: &Settings) -> Result<Operations, ServeError> {
+    let hosts = Hosts::new(settings.admin_hosts.clone());
+    let operations = Operations::new(Arc::clone(engine), None, None, settings.admin_token.clone(), hosts);
+    operations.map_err(ServeError::Policy)
 }
 
 /// Opens every door that is not off. One whose socket was passed to us is open already, wherever the settings would have it.

@@ -86,7 +86,7 @@ struct Subscriber {
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn listen(call: Call) -> Result<Reply, Problem> {
+pub(super) fn listen(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let operations = call.operations;
     let Ok(place) = Arc::clone(&operations.events.places).try_acquire_owned() else {
