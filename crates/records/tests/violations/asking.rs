@@ -49,12 +49,18 @@ async fn each_filter_finds_its_rows_and_no_others(place: Place) {
         (endpoint(EndpointFilter::Prefix("/%".to_owned())), &[]),
         (ViolationFilter { since: Some(second(2)), ..all() }, &[4, 3, 2]),
         (ViolationFilter { until: Some(second(2)), ..all() }, &[1, 0]),
-        (ViolationFilter { user: text("alice"), rule: text("search"), since: Some(second(1)), ..all() }, &[2]),
+        (
+            ViolationFilter { user: text("alice"), rule: text("search"), since: Some(second(1)), ..all() },
+            &[2],
+        ),
         (ViolationFilter { user: text("mallory"), ..all() }, &[]),
     ];
     for (filter, expected) in cases {
-        let seconds: Vec<i64> =
-            found(&records, &filter).await.iter().map(|row| row.requested_at.unix_seconds() - super::BEGIN_SECONDS).collect();
+        let seconds: Vec<i64> = found(&records, &filter)
+            .await
+            .iter()
+            .map(|row| row.requested_at.unix_seconds() - super::BEGIN_SECONDS)
+            .collect();
         assert_eq!(seconds, expected, "{filter:?}");
     }
 }
@@ -103,7 +109,7 @@ async fn rows_of_one_moment_are_told_apart_by_a_cursor(place: Place) {
 async fn nobody_is_given_more_than_a_page(place: Place) {
     let records = place.open().await;
     let log = log(&records);
-    for key in 0..PAGE_MAX + 1 {
+    for key in 0..=PAGE_MAX {
         log.note(denial("login", &format!("user:{key}"), second(0)));
     }
     log.flush().await.unwrap();

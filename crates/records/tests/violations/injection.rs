@@ -1,8 +1,8 @@
 //! Texts that would like to be something else: SQL, lines, control bytes, markup.
 
 use tollgate_records::{
-    ENDPOINT_BYTES_MAX, EndpointFilter, KEY_BYTES_MAX, NAME_BYTES_MAX, RecordsError, USER_BYTES_MAX, Violation, ViolationFilter,
-    WORD_BYTES_MAX,
+    ENDPOINT_BYTES_MAX, EndpointFilter, KEY_BYTES_MAX, NAME_BYTES_MAX, RecordsError, USER_BYTES_MAX,
+    Violation, ViolationFilter, WORD_BYTES_MAX,
 };
 
 use super::{denial, found, log, rows, second};
@@ -47,7 +47,14 @@ async fn any_text_is_stored_as_it_is_and_found_by_itself_alone(place: Place) {
     let all = rows(&records).await;
     assert_eq!(all.len(), NASTY.len());
     for (row, text) in all.iter().rev().zip(NASTY) {
-        let told = [&row.rule, &row.bucket_key, row.user.as_ref().unwrap(), row.endpoint.as_ref().unwrap(), &row.reason, &row.door];
+        let told = [
+            &row.rule,
+            &row.bucket_key,
+            row.user.as_ref().unwrap(),
+            row.endpoint.as_ref().unwrap(),
+            &row.reason,
+            &row.door,
+        ];
         assert_eq!(told, [text; 6]);
     }
     let all = ViolationFilter::default;
@@ -75,14 +82,14 @@ async fn a_nul_is_replaced_and_a_long_text_is_cut(place: Place) {
     let records = place.open().await;
     let log = log(&records);
     log.note(Violation { user: Some("a\0b"), ..denial("rule\0", "key\0", second(0)) });
-    let long = "ö".repeat(5_000);
-    let long = long.as_str();
+    let endless = "ö".repeat(5_000);
+    let endless = endless.as_str();
     log.note(Violation {
-        user: Some(long),
-        endpoint: Some(long),
-        reason: long,
-        door: long,
-        ..denial(long, long, second(1))
+        user: Some(endless),
+        endpoint: Some(endless),
+        reason: endless,
+        door: endless,
+        ..denial(endless, endless, second(1))
     });
     log.flush().await.unwrap();
     let rows = rows(&records).await;
