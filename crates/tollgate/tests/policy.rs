@@ -6,13 +6,10 @@
 mod answering;
 #[path = "policy/modes.rs"]
 mod modes;
-<<<<<<< HEAD
 #[path = "policy/named_buckets.rs"]
 mod named_buckets;
-=======
 #[path = "policy/overrides.rs"]
 mod overrides;
->>>>>>> a36c530798f617b42fe9d86413ce5fcf2911043c
 #[path = "policy/settling.rs"]
 mod settling;
 #[path = "policy/swapping.rs"]
