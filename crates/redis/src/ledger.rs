@@ -18,6 +18,7 @@ mod declaring;
 mod denials;
 mod fallback;
 mod gate;
+mod giving;
 mod in_part;
 mod keys;
 mod late;
@@ -28,6 +29,7 @@ mod leased_rules;
 mod leases;
 mod locals;
 mod log_lines;
+mod looking;
 mod outage;
 mod ready;
 mod reservations;
@@ -41,12 +43,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::{
-    Answer, Bucket, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal, LedgerRule, Manner,
-    Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
+    Answer, Bucket, BucketLook, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
+    LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::StoreSettings;
 use tollgate::{Clock, Given, ReservationId, ReservationIds, Settled};
-use tollgate_core::{Limit, Moment};
+use tollgate_core::{Cost, Limit, Moment};
 
 pub use counts::{LATENCY_BOUNDS_MICROS, LedgerCounts};
 
@@ -65,7 +67,7 @@ use self::ready::{Ready, ReadyCharge};
 use self::rules::Rules;
 use self::surveying::Surveyed;
 use crate::{
-    AskError, Batch, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, LimitRefused, Link,
+    AskError, BatchError, Checked, Coalescer, CoalescerOptions, KeyName, KeySpace, LimitRefused, Link,
     LinkError, LinkOptions, ServerError, SharedLimit, StoreUrl, Survey, TlsError, Told,
 };
 
@@ -211,6 +213,10 @@ impl Ledger for RedisLedger {
         self.0.spend_at_once(charge).map(|state| *told = state).is_some()
     }
 
+    fn watch(&self, watched: Watched) {
+        self.0.watch(watched);
+    }
+
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
         Box::pin(self.0.settle(id, costs))
     }
@@ -221,6 +227,10 @@ impl Ledger for RedisLedger {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { inner.settle(id, costs).await });
         }
+    }
+
+    fn look(&self, bucket: Bucket, cost: Cost) -> LedgerFuture<'_, Result<BucketLook, LedgerDown>> {
+        Box::pin(self.0.look(bucket, cost))
     }
 
     fn give(&self, bucket: Bucket, gift: Gift) -> LedgerFuture<'_, Result<Given, LedgerDown>> {
@@ -350,7 +360,9 @@ impl Inner {
     /// Charges rules that only watch, and counts what they would have denied. Nobody waits for it.
     fn watch(self: &Arc<Self>, watched: Watched) {
         let inner = Arc::clone(self);
-        tokio::spawn(async move {
+        // Where there is no runtime any more, there is nobody to do it.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
             for (at, charge) in watched.charges.iter().enumerate() {
                 let Ok(ready) = Ready::of(&inner.keys.now(), &inner.rules, vec![charge.clone()]) else {
                     continue;
@@ -363,27 +375,6 @@ impl Inner {
                 }
             }
         });
-    }
-
-    async fn give(&self, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
-        let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
-        self.denials.forget(&ready.key);
-        self.leases.forget_denial(&ready.key);
-        let (key, limit) = (ready.key.clone(), ready.limit.clone());
-        let add = move |batch: &mut Batch| match gift {
-            Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
-            Gift::Reset => batch.reset(key.clone(), &limit),
-        };
-        let key = ready.key.clone();
-        let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
-        let told = pending.within(self.deadline()).await;
-        // Once more: of what was denied meanwhile.
-        self.denials.forget(&key);
-        self.leases.forget_denial(&key);
-        match told {
-            Ok(Told::Changed(changed)) => Ok(Given { given: changed.given(), balance: changed.balance() }),
-            _ => Err(LedgerDown),
-        }
     }
 }
 

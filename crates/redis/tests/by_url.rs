@@ -5,6 +5,8 @@
 #[expect(unused_imports, dead_code, reason = "other tests use the rest")]
 mod fleet;
 
+#[path = "by_url/buckets.rs"]
+mod buckets;
 #[path = "by_url/rules.rs"]
 mod rules;
 #[path = "by_url/without_store.rs"]

@@ -9,7 +9,7 @@ pub enum Door {
     Http,
     /// The Redis protocol.
     Resp,
-    /// Health and metrics, later the admin API.
+    /// Health and metrics, and the admin API.
     Admin,
     /// Health and metrics alone.
     Metrics,

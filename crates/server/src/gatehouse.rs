@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
+use crate::admin::{Hosts, Keyring, Operations};
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
@@ -29,6 +30,7 @@ use crate::{acceptor, reload, resp, stopping, tokens};
 /// What all connections share.
 pub(crate) struct Gatehouse {
     pub(crate) engine: Arc<Engine>,
+    pub(crate) operations: Arc<Operations>,
     pub(crate) resp: Arc<resp::Settings>,
     pub(crate) idle_timeout: Duration,
     pub(crate) body_room: BodyRoom,
@@ -74,8 +76,12 @@ impl Gatehouse {
 
     /// The same with this engine.
     pub(crate) fn with_engine(engine: Engine) -> Gatehouse {
+        let engine = Arc::new(engine);
+        let operations = Operations::new(Arc::clone(&engine), Hosts::default(), Keyring::default());
+        let operations = operations.unwrap_or_else(|fault| panic!("{fault:?}"));
         Gatehouse {
-            engine: Arc::new(engine),
+            operations: Arc::new(operations),
+            engine,
             resp: Arc::default(),
             idle_timeout: Duration::from_mins(1),
             body_room: BodyRoom::new(BODIES_BYTES_MAX),
@@ -130,9 +136,14 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
+    let (hosts, keyring) =
+        (Hosts::new(settings.admin_hosts.clone()), Keyring::new(settings.admin_token.clone()));
+    let operations = Operations::new(Arc::clone(&engine), hosts, keyring);
+    let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
+        operations: Arc::new(operations),
         resp: Arc::new(resp_settings),
         idle_timeout: settings.idle_timeout,
         body_room: BodyRoom::new(BODIES_BYTES_MAX),
@@ -172,6 +183,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let drained = async {
         while open_doors.join_next().await.is_some() {}
         // Whoever watches over us learns until the end that we are not ready.
+        gatehouse.operations.close();
         let _ = stop_health.send(true);
         while health.join_next().await.is_some() {}
     };

@@ -30,6 +30,7 @@ mod preface;
 mod problem;
 mod read_ahead;
 mod reasoned;
+mod reply_body;
 mod reserve;
 mod route;
 mod settle;
@@ -41,9 +42,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -53,18 +52,21 @@ use self::read_ahead::ReadAhead;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::patient_stream::PatientStream;
-use crate::{last_words, lingering};
+use crate::{admin, last_words, lingering};
 
 pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
-pub(crate) use answer::millis_up;
+pub(crate) use answer::{Form, Told, millis_up, text as reply_text};
+pub(crate) use body::{Whole, read as read_body};
 pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
+pub(crate) use problem::{Problem, shown};
+pub(crate) use reply_body::ReplyBody;
 pub(crate) use wire::{RawCheck, RawHeaders, Text};
 
 /// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
-type Reply = Response<Full<Bytes>>;
+pub(crate) type Reply = Response<ReplyBody>;
 
 /// Serves one connection until it ends, or until it is told to stop and has answered what it was asked.
 pub(crate) async fn serve(
@@ -124,6 +126,10 @@ async fn answer_at(
                 Box::pin(telemetry.traced(request, answer)).await
             }
         },
+        Door::Admin if admin::is_for(request.uri().path()) => {
+            // On the heap, too: the others are asked more often.
+            Box::pin(admin::answer(gatehouse, peer, request)).await
+        }
         _ => route::answer_about_us(gatehouse, door, &request),
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  Settings ─► serve ─┬─ http   JSON, forward-auth ─────┐
 //!                     ├─ resp   CL.THROTTLE, …CHECK ────┼─► Engine: policy and explicit buckets, in memory
-//!                     └─ admin  health, metrics ────────┘        ▲ reload: file, link, SIGHUP
+//!                     └─ admin  health, metrics, API ───┘        ▲ reload: file, link, SIGHUP
 //! ```
 //! [`resolve`] puts flags, environment and file together, [`serve`] opens the doors. [`resp`] is the Redis protocol, as a state machine
 //! that knows no socket.
@@ -27,6 +27,7 @@ pub mod resp;
 mod resp_check;
 mod resp_door;
 
+mod admin;
 mod engine;
 mod metrics;
 mod policy_source;

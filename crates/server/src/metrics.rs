@@ -24,7 +24,7 @@ use tollgate::policy::Policy;
 
 use crate::door::Door;
 use crate::engine::Engine;
-pub(crate) use checks::{Became, Checks};
+pub(crate) use checks::{Became, Checks, RuleCounts};
 use durations::Durations;
 pub(crate) use near_limit::NearLimit;
 pub(crate) use spans::{Lost, Spans};

@@ -7,6 +7,7 @@
 //! A ledger always answers, and in bounded time: what becomes of a check when the store does not is the rule's to say
 //! ([`OnStoreFailure`]) and the ledger's to do. The crate `tollgate-redis` has one.
 
+mod bucket_look;
 mod limit_refused;
 mod told;
 
@@ -18,6 +19,7 @@ use arrayvec::ArrayVec;
 use tollgate_core::{Algorithm, BucketSet, Cost, Limit, Span, Tokens};
 use tollgate_policy::{OnStoreFailure, StoreSettings};
 
+pub use bucket_look::BucketLook;
 pub use limit_refused::LimitRefused;
 
 use crate::{
@@ -55,13 +57,21 @@ pub trait Ledger: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Charges rules that only watch, by a request that no other rule met. Nobody waits for it; where there is nobody to do it, it is
+    /// dropped.
+    fn watch(&self, watched: Watched);
+
     /// Settles a reservation: every charge at its true cost, in their order, or all at one.
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>>;
 
     /// The same for whoever does not wait for it. What finds no room is dropped and counted: the estimate stands then.
     fn settle_later(&self, id: ReservationId, costs: TrueCosts);
 
-    /// Gives tokens to a bucket, or fills it.
+    /// How a bucket stands, and when it could pay `cost`. Charges nothing.
+    fn look(&self, bucket: Bucket, cost: Cost) -> LedgerFuture<'_, Result<BucketLook, LedgerDown>>;
+
+    /// Gives tokens to a bucket, or fills it. What this program remembers of its denials is forgotten, and what it leases of it is given
+    /// back first.
     fn give(&self, bucket: Bucket, gift: Gift) -> LedgerFuture<'_, Result<Given, LedgerDown>>;
 }
 

@@ -242,7 +242,8 @@ pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
 #[cfg(feature = "policy")]
 pub use policy_limiter::{
-    Asking, Deciding, Decision, InForce, PolicyError, PolicyLimiter, Refused, RuleStats,
+    Asking, BucketError, Deciding, Decision, InForce, NamedBucket, NamedBuckets, NoBuckets, PolicyError,
+    PolicyLimiter, Refused, RuleStats,
 };
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation};

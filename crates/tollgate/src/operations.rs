@@ -5,7 +5,7 @@ use tollgate_core::Span;
 use tollgate_core::{Cost, Tokens};
 
 #[cfg(feature = "policy")]
-use crate::Verdict;
+use crate::ledger::BucketLook;
 use crate::memory::adjust::Adjusted;
 use crate::memory::meters::MeterSource;
 use crate::memory::store::When;
@@ -14,6 +14,8 @@ use crate::rule::Charge;
 use crate::rule::Rule;
 use crate::shared::Shared;
 use crate::{CheckError, Key, Limiter};
+#[cfg(feature = "policy")]
+use crate::{StoreMode, Verdict};
 
 /// What was given to a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,29 @@ impl Rule {
         // Nothing at all, so that no rounding and no burst below one token gets between.
         ask.demand.cost = Cost::micros(0);
         Ok(self.shared.store.peek(&ask, self.when()).remaining().unwrap_or(Tokens::ZERO))
+    }
+
+    /// How the bucket of `key` stands at one moment, and when it could pay `cost`.
+    #[cfg(feature = "policy")]
+    pub(crate) fn look(&self, key: &impl Key, cost: Cost) -> Result<BucketLook, CheckError> {
+        let (asked, when, limit) = (self.ask(key, Cost::ONE)?, self.when(), self.limit());
+        let peek = |cost: Cost| {
+            let mut ask = asked;
+            ask.demand.cost = cost;
+            self.shared.store.peek(&ask, when)
+        };
+        let wait = |verdict: Verdict| match verdict {
+            Verdict::Admit { .. } => Some(Span::ZERO),
+            Verdict::Deny { wait, .. } => Some(wait),
+            Verdict::Never { .. } | Verdict::Invalid(_) => None,
+        };
+        Ok(BucketLook {
+            limit,
+            balance: peek(Cost::micros(0)).remaining().unwrap_or(Tokens::ZERO),
+            next_admit: wait(peek(cost)),
+            full_in: wait(peek(Cost::micros(limit.full().as_micros()))).unwrap_or(Span::ZERO),
+            mode: StoreMode::Exact,
+        })
     }
 
     fn give(&self, key: &impl Key, amount: Cost) -> Result<Given, CheckError> {

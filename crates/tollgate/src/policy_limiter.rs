@@ -4,6 +4,7 @@
 //! thread, unless a rule takes places, settles or refunds by the response.
 
 mod asked;
+mod bucket_error;
 mod by_ledger;
 mod deciding;
 mod decision;
@@ -11,6 +12,7 @@ mod error;
 mod from_afar;
 mod held_afar;
 mod in_force;
+mod named_buckets;
 mod refused;
 mod ruleset;
 mod shadow_limiter;
@@ -25,11 +27,13 @@ use arc_swap::ArcSwap;
 use tollgate_core::{Burst, Cost, Limit, Rate};
 use tollgate_policy::{Explanation, Facts, Policy};
 
+pub use self::bucket_error::{BucketError, NoBuckets};
 pub use self::deciding::{Asking, Deciding};
 pub use self::decision::Decision;
 use self::decision::Watched;
 pub use self::error::PolicyError;
 pub use self::in_force::InForce;
+pub use self::named_buckets::{NamedBucket, NamedBuckets};
 pub use self::refused::Refused;
 pub use self::ruleset::RuleStats;
 use self::ruleset::Ruleset;

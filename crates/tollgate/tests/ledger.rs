@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 use tollgate::ledger::{
-    Answer, Bucket, BucketLimit, BucketState, Gift, Ledger, LedgerDown, LedgerFuture, LedgerRefusal,
-    LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts,
+    Answer, Bucket, BucketLimit, BucketLook, BucketState, Gift, Ledger, LedgerDown, LedgerFuture,
+    LedgerRefusal, LedgerRule, Manner, Question, RuleCharge, RuleNumber, SettleFault, TrueCosts, Watched,
 };
 use tollgate::policy::{Facts, Policy, StoreSettings};
 use tollgate::{
@@ -75,11 +75,7 @@ impl InProcess {
             },
         };
         if let Some(watched) = question.watched.filter(|_| verdict.is_admitted()) {
-            for (at, charge) in watched.charges.iter().enumerate() {
-                if !self.limiter.check_all(&[self.charge(&charge.bucket, charge.cost)]).is_admitted() {
-                    watched.note_denied(at);
-                }
-            }
+            self.watch(watched);
         }
         let costs = question.charges.iter().map(|charge| charge.cost.as_micros());
         let buckets =
@@ -134,6 +130,14 @@ impl Ledger for InProcess {
         left.checked_sub(1).map(|less| *left = less).is_some()
     }
 
+    fn watch(&self, watched: Watched) {
+        for (at, charge) in watched.charges.iter().enumerate() {
+            if !self.limiter.check_all(&[self.charge(&charge.bucket, charge.cost)]).is_admitted() {
+                watched.note_denied(at);
+            }
+        }
+    }
+
     fn settle(&self, id: ReservationId, costs: TrueCosts) -> LedgerFuture<'_, Result<Settled, SettleFault>> {
         let settled = match (self.reserved.lock().unwrap().remove(&id), costs) {
             (None, _) => Err(SettleError::Unknown),
@@ -147,6 +151,10 @@ impl Ledger for InProcess {
     fn settle_later(&self, id: ReservationId, costs: TrueCosts) {
         self.settled_later.lock().unwrap().push(costs.clone());
         drop(self.settle(id, costs));
+    }
+
+    fn look(&self, _: Bucket, _: Cost) -> LedgerFuture<'_, Result<BucketLook, LedgerDown>> {
+        Box::pin(ready(Err(LedgerDown)))
     }
 
     fn give(&self, _: Bucket, _: Gift) -> LedgerFuture<'_, Result<Given, LedgerDown>> {
@@ -258,6 +266,20 @@ fn rules_that_only_watch_are_charged_by_who_is_admitted_and_counted() {
     let limiter = limiter(&ledger, policy);
     let admitted = (0..6).filter(|_| decide(&limiter).is_admitted()).count();
     assert_eq!((admitted, limiter.rule_stats(1).shadow_denied), (4, 3));
+}
+
+#[test]
+fn a_request_that_only_watching_rules_meet_charges_them() {
+    let ledger = InProcess::new();
+    let limiter = limiter(&ledger, "{name: w, scope: global, rate: 1/h, burst: 2, mode: shadow}");
+    assert!((0..5).all(|_| decide(&limiter).is_admitted()));
+    assert_eq!(limiter.rule_stats(0).shadow_denied, 3);
+    let facts = Facts::new("GET", "/");
+    let reserved = at_once(limiter.policy().decide_and_reserve(&facts, Span::from_secs(60))).unwrap();
+    assert!(reserved.0.is_admitted() && reserved.1.is_none());
+    assert_eq!(limiter.rule_stats(0).shadow_denied, 4);
+    let _ = at_once(limiter.policy().decide(&facts, Asking::Peek));
+    assert_eq!(limiter.rule_stats(0).shadow_denied, 4, "a peek leaves them alone");
 }
 
 #[test]

@@ -6,6 +6,8 @@
 mod answering;
 #[path = "policy/modes.rs"]
 mod modes;
+#[path = "policy/named_buckets.rs"]
+mod named_buckets;
 #[path = "policy/settling.rs"]
 mod settling;
 #[path = "policy/swapping.rs"]

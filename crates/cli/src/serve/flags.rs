@@ -42,7 +42,7 @@ pub(crate) struct SettingFlags {
     /// The Redis protocol [default: 127.0.0.1:6380]
     #[arg(long, value_name = "ADDRESS")]
     resp: Option<String>,
-    /// Health and metrics [default: 127.0.0.1:8082]
+    /// Health, metrics and the admin API [default: 127.0.0.1:8082]
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
     /// Health and metrics on a door of their own [default: off]
@@ -51,6 +51,12 @@ pub(crate) struct SettingFlags {
     /// The file that holds the password of the Redis protocol
     #[arg(long, value_name = "FILE")]
     resp_password_file: Option<String>,
+    /// The file that holds a token of the admin door, besides those on record
+    #[arg(long, value_name = "FILE")]
+    admin_token_file: Option<String>,
+    /// Names of the admin door, besides its addresses and localhost, with commas between them
+    #[arg(long, value_name = "HOSTS")]
+    admin_host: Option<String>,
     /// Connections of each door; further ones are turned away [default: 10000]
     #[arg(long, value_name = "N")]
     max_connections: Option<String>,
@@ -84,6 +90,8 @@ impl SettingFlags {
             ("admin", &self.admin),
             ("metrics", &self.metrics),
             ("resp_password_file", &self.resp_password_file),
+            ("admin_token_file", &self.admin_token_file),
+            ("admin_host", &self.admin_host),
             ("max_connections", &self.max_connections),
             ("idle_timeout", &self.idle_timeout),
             ("grace", &self.grace),

@@ -104,6 +104,18 @@ impl Inner {
         is_busy
     }
 
+    /// Gives back what this node holds of one bucket, and waits until it is back, within the deadline. What is on its way just now is not
+    /// waited for: it stays this node's.
+    pub(super) async fn give_slice_back(self: &Arc<Self>, key: &KeyName) {
+        let now = self.clock.now();
+        if let Some(back) = self.leases.to_give_back_of(key, now) {
+            let seq = back.ask.seq;
+            if self.send_ask(back) {
+                self.has_arrived(key, seq, now).await;
+            }
+        }
+    }
+
     /// Gives back all slices, as when the program stops, and waits until they are back, within a second. From now on every check is
     /// decided by the store.
     pub(super) async fn close_leases(self: &Arc<Self>) {

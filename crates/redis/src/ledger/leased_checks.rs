@@ -119,7 +119,7 @@ impl Inner {
     }
 
     /// Waits for the answer to an ask; `false` if it is lost or too late.
-    async fn has_arrived(&self, key: &KeyName, seq: u64, begun: Moment) -> bool {
+    pub(super) async fn has_arrived(&self, key: &KeyName, seq: u64, begun: Moment) -> bool {
         loop {
             let Ok(arrived) = self.leases.awaits(key, seq) else { return false };
             let Some(arrived) = arrived else { return true };

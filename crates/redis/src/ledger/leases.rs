@@ -244,16 +244,20 @@ impl Leases {
                 let ask = if all { held.lease.give_back(terms, now) } else { held.lease.idle(terms, now) };
                 is_busy |= held.lease.on_its_way().is_some();
                 stranded = stranded.saturating_add(held.lease.take_stranded().as_micros());
-                let Some(ask) = ask else { continue };
-                // Only what was agreed upon can be asked about; otherwise the slice ends by itself.
-                match held.rule.agreed.load().as_ref() {
-                    Some(agreed) => asks.push(held.to_send(&agreed.limit, terms, ask)),
-                    None => held.lease.lost(terms, ask.seq, now),
-                }
+                asks.extend(ask.and_then(|ask| held.to_send_back(ask, now)));
             }
             self.forget_over(&mut part, now);
         }
         (asks, Tokens::from_micros(stranded), is_busy)
+    }
+
+    /// What is to be given back of one bucket now, which is all; `None` if that is nothing, or if an answer is on its way.
+    pub(super) fn to_give_back_of(&self, key: &KeyName, now: Moment) -> Option<ToSend> {
+        let back = self.with_held(key, |held| {
+            let ask = held.lease.give_back(held.rule.lease.as_ref()?, now)?;
+            held.to_send_back(ask, now)
+        });
+        back.flatten()
     }
 
     /// Forgets what was said of a bucket's balance, to which something was given.
@@ -303,6 +307,18 @@ impl Held {
     pub(super) fn on_its_way(&self) -> (u64, bool) {
         let seq = self.lease.on_its_way().map_or(0, |(ask, _)| ask.seq);
         (seq, self.late >= seq)
+    }
+
+    /// What it takes to send what is given back. Only what was agreed upon can be asked about; otherwise the slice ends by itself.
+    fn to_send_back(&mut self, ask: Ask, now: Moment) -> Option<ToSend> {
+        let terms = *self.rule.lease.as_ref()?;
+        match self.rule.agreed.load().as_ref() {
+            Some(agreed) => Some(self.to_send(&agreed.limit, &terms, ask)),
+            None => {
+                self.lease.lost(&terms, ask.seq, now);
+                None
+            }
+        }
     }
 
     /// What it takes to send an ask of this bucket.

@@ -85,6 +85,15 @@ impl Locals {
                 .is_some_and(|local| local.store_answered(before, charged, now))
     }
 
+    /// Forgets a bucket that was filled in the store, and what it has spent.
+    pub(super) fn forget(&self, key: &KeyName) {
+        if self.len() > 0 {
+            let mut table = self.lock();
+            table.buckets.remove(key);
+            self.count(&table);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,16 +3,15 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
-use http_body_util::Full;
 use tollgate::{Answering, Span, Standing, StoreMode};
 
-use super::Reply;
 use super::fields::Fields;
 use super::problem::Problem;
+use super::{Reply, ReplyBody};
 
 /// What a check is told.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub(super) status: u16,
     pub(super) fields: Fields,
     /// An object.
@@ -21,7 +20,7 @@ pub(super) struct Told {
 
 /// How an answer is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// As a response of its own, with header fields.
     Alone,
     /// In a list, without them.
@@ -31,7 +30,7 @@ pub(super) enum Form {
 impl Told {
     /// What is to be told of a decided check. `standing` is the bucket that an admission tells of, where the answer does not
     /// know it, and `delay` how long the admitted request is to wait.
-    pub(super) fn of(
+    pub(crate) fn of(
         answering: &Answering<'_>,
         standing: Option<Standing<'_>>,
         delay: Span,
@@ -77,9 +76,9 @@ impl Told {
     }
 
     /// As a response; of status 200 whatever was decided, if that was asked for.
-    pub(super) fn reply(self, always_200: bool) -> Reply {
+    pub(crate) fn reply(self, always_200: bool) -> Reply {
         let (status, media) = (self.shown_status(always_200), self.media());
-        let mut reply = Response::new(Full::new(Bytes::from(self.json)));
+        let mut reply = Response::new(ReplyBody::from(Bytes::from(self.json)));
         *reply.headers_mut() = self.fields.header();
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
         *reply.status_mut() = status;
@@ -123,8 +122,8 @@ pub(crate) const fn millis_up(span: Span) -> u64 {
 }
 
 /// A response of status 200.
-pub(super) fn text(media: &'static str, text: impl Into<Bytes>) -> Reply {
-    let mut reply = Response::new(Full::new(text.into()));
+pub(crate) fn text(media: &'static str, text: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(ReplyBody::from(text.into()));
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     reply
 }

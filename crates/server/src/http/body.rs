@@ -22,13 +22,18 @@ pub(super) const BATCH_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// A body, and the room that it takes.
 #[derive(Debug)]
-pub(super) struct Whole {
-    pub(super) bytes: Bytes,
+pub(crate) struct Whole {
+    pub(crate) bytes: Bytes,
     _taken: Taken,
 }
 
-/// All of the body. A body in one piece is not copied.
-pub(super) async fn read(body: Incoming, bytes_max: usize, gatehouse: &Gatehouse) -> Result<Whole, Problem> {
+/// All of the body, which came to this door. A body in one piece is not copied.
+pub(crate) async fn read(
+    body: Incoming,
+    bytes_max: usize,
+    gatehouse: &Gatehouse,
+    door: Door,
+) -> Result<Whole, Problem> {
     let time_max = gatehouse.idle_timeout;
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if announced > bytes_max {
@@ -42,7 +47,7 @@ pub(super) async fn read(body: Incoming, bytes_max: usize, gatehouse: &Gatehouse
     };
     match gathered {
         Ok(Err(Unread::NoRoom)) => {
-            gatehouse.engine.metrics.note_request_shed(Door::Http);
+            gatehouse.engine.metrics.note_request_shed(door);
             Err(Problem::no_room())
         }
         Ok(Err(Unread::Problem(problem))) => Err(problem),

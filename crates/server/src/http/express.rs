@@ -138,7 +138,7 @@ fn write_told(bytes: &mut Vec<u8>, told: &Told, always_200: bool, date: &str) {
 
 fn write_problem(bytes: &mut Vec<u8>, problem: &Problem, date: &str) {
     write_status(bytes, problem.status);
-    if let Some((name, value)) = problem.header {
+    if let Some((name, value)) = &problem.header {
         write_parts(bytes, &[name, ": ", value, "\r\n"]);
     }
     write_rest(bytes, Problem::MEDIA, &problem.json(), date);

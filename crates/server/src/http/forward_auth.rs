@@ -7,14 +7,13 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
-use http_body_util::Full;
 use tollgate::policy::{ClientAddressSettings, Facts, HeaderFields, Trust, client_address};
 use tollgate::{Asking, Deciding};
 
-use super::Reply;
 use super::fields::Fields;
 use super::original::Original;
 use super::problem::Problem;
+use super::{Reply, ReplyBody};
 use crate::door::Door;
 use crate::engine::Engine;
 
@@ -98,7 +97,7 @@ async fn decide(
                 body = text.into();
                 super::answer::text(media, body.clone())
             }
-            None => Response::new(Full::new(Bytes::new())),
+            None => Response::new(ReplyBody::from(Bytes::new())),
         };
         reply.headers_mut().extend(told.header());
         if engine.ledger.is_some() {

@@ -1,20 +1,21 @@
 //! Answers of HTTP/2 that wait to be taken: the client says when they may be sent.
 //!
-//! Until its last byte was sent an answer takes room. A connection on which one waits is given up when less is taken than the least rate, all
+//! Until its last byte was sent an answer takes room; a live one, its first piece. A connection on which one waits is given up when less is taken than the least rate, all
 //! answers together: whatever else happens on it.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::sleep;
 
+use super::ReplyBody;
 use super::body_room::Taken;
 use crate::patient_stream::is_fast;
 
@@ -46,7 +47,7 @@ struct Held {
 /// A body that is held until it was sent.
 #[derive(Debug)]
 pub(super) struct HeldBody {
-    body: Full<Bytes>,
+    body: ReplyBody,
     held: Option<Held>,
 }
 
@@ -63,7 +64,7 @@ impl Waiting {
     }
 
     /// A body that waits from now on.
-    pub(super) fn hold(&self, body: Full<Bytes>, taken: Taken) -> HeldBody {
+    pub(super) fn hold(&self, body: ReplyBody, taken: Taken) -> HeldBody {
         let mut numbers = lock(&self.held);
         numbers.last += 1;
         let number = numbers.last;
@@ -101,6 +102,13 @@ fn lock(numbers: &Mutex<Numbers>) -> MutexGuard<'_, Numbers> {
 impl Drop for Held {
     fn drop(&mut self) {
         lock(&self.among).waiting.remove(&self.number);
+    }
+}
+
+impl HeldBody {
+    /// From now on each piece that is taken of a live body sets `progress`.
+    pub(super) fn tell(&mut self, progress: &Arc<AtomicBool>) {
+        self.body.tell(progress);
     }
 }
 
@@ -166,7 +174,7 @@ mod tests {
         let (room, waiting) = (BodyRoom::new(100), Waiting::new(SECOND));
         let mut taken = room.nothing();
         taken.add(100).unwrap();
-        let mut body = waiting.hold(Full::new(Bytes::from_static(b"answer")), taken);
+        let mut body = waiting.hold(ReplyBody::from(Bytes::from_static(b"answer")), taken);
         assert!(holds_room(&room));
         let mut bytes = bytes_of(&mut body).await;
         drop(body);
@@ -180,7 +188,8 @@ mod tests {
     async fn only_a_client_that_takes_too_little_while_an_answer_waits_is_given_up() {
         let (room, waiting) = (BodyRoom::new(100), Waiting::new(SECOND));
         let is_spent = async |within: Duration| tokio::time::timeout(within, waiting.spent()).await.is_ok();
-        let answer = |bytes: usize| waiting.hold(Full::new(Bytes::from(vec![0; bytes])), room.nothing());
+        let answer =
+            |bytes: usize| waiting.hold(ReplyBody::from(Bytes::from(vec![0; bytes])), room.nothing());
         assert!(!is_spent(100 * SECOND).await, "nothing waits");
         drop(answer(5));
         assert!(!is_spent(100 * SECOND).await, "it was taken");

@@ -36,7 +36,7 @@ pub(super) async fn serve<S>(
     door: Door,
     stream: &mut S,
     peer: Option<IpAddr>,
-    heard: &AtomicBool,
+    heard: &Arc<AtomicBool>,
     stop: &mut watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -50,7 +50,8 @@ pub(super) async fn serve<S>(
         {
             return Ok(problem.reply());
         }
-        let reply = answer_at(gatehouse, door, peer, request).await;
+        let mut reply = answer_at(gatehouse, door, peer, request).await;
+        reply.body_mut().tell(heard);
         turn.spend(HEAD_BYTES + usize::try_from(reply.body().size_hint().lower()).unwrap_or(usize::MAX));
         turn.end_if_over().await;
         Ok(reply)

@@ -63,8 +63,10 @@ pub(super) async fn serve<S>(
     let service = service_fn(|request: Request<Incoming>| {
         heard.store(true, Ordering::Relaxed);
         let (gatehouse, waiting, open) = (Arc::clone(gatehouse), waiting.clone(), Arc::clone(&open));
+        let heard = Arc::clone(heard);
         async move {
-            let answer = answer(&gatehouse, door, peer, request, &waiting).await;
+            let mut answer = answer(&gatehouse, door, peer, request, &waiting).await;
+            answer.body_mut().tell(&heard);
             drop(open);
             Ok::<_, Infallible>(answer)
         }

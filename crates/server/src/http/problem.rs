@@ -1,9 +1,11 @@
 //! What is wrong with a request to the API, as a problem document (RFC 9457) that names the field and the cure.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::{Reply, answer};
 
@@ -15,12 +17,16 @@ const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#
 /// A request that is answered by an error.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    pub(super) status: StatusCode,
+    pub(crate) status: StatusCode,
     /// What is at fault, if it is one field.
     field: Option<String>,
     detail: String,
     /// One more field, in lower case.
-    pub(super) header: Option<(&'static str, &'static str)>,
+    pub(super) header: Option<(&'static str, Cow<'static, str>)>,
+    /// Why, in a word that programs know.
+    reason: Option<&'static str>,
+    /// Further members of the document.
+    more: Option<Box<Map<String, Value>>>,
 }
 
 #[derive(Serialize)]
@@ -31,23 +37,27 @@ struct Document<'p> {
     detail: &'p str,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    #[serde(flatten)]
+    more: Option<&'p Map<String, Value>>,
 }
 
 impl Problem {
     /// The media type of the document.
-    pub(super) const MEDIA: &str = "application/problem+json";
+    pub(crate) const MEDIA: &str = "application/problem+json";
 
-    pub(super) fn new(status: StatusCode, detail: String) -> Problem {
-        Problem { status, field: None, detail, header: None }
+    pub(crate) fn new(status: StatusCode, detail: String) -> Problem {
+        Problem { status, field: None, detail, header: None, reason: None, more: None }
     }
 
     /// 400: the whole is no use.
-    pub(super) fn bad(detail: String) -> Problem {
+    pub(crate) fn bad(detail: String) -> Problem {
         Problem::new(StatusCode::BAD_REQUEST, detail)
     }
 
     /// 400: one field is at fault.
-    pub(super) fn field(field: impl Into<String>, detail: String) -> Problem {
+    pub(crate) fn field(field: impl Into<String>, detail: String) -> Problem {
         Problem { field: Some(field.into()), ..Problem::bad(detail) }
     }
 
@@ -58,12 +68,13 @@ impl Problem {
     }
 
     /// 404: there is nothing of this name.
-    pub(super) fn unknown(field: &str, detail: String) -> Problem {
+    pub(crate) fn unknown(field: &str, detail: String) -> Problem {
         Problem { field: Some(field.to_owned()), ..Problem::new(StatusCode::NOT_FOUND, detail) }
     }
 
     /// 405: the path is for other methods.
-    pub(super) fn method(allowed: &'static str) -> Problem {
+    pub(crate) fn method(allowed: impl Into<Cow<'static, str>>) -> Problem {
+        let allowed = allowed.into();
         let detail = format!("this path takes {allowed}; use that method");
         let header = Some(("allow", allowed));
         Problem { header, ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
@@ -72,7 +83,7 @@ impl Problem {
     /// 408: the body did not come in time.
     pub(super) fn too_slow(limit: Duration) -> Problem {
         let detail = format!("the body took longer than {} ms; send it at once", limit.as_millis());
-        let header = Some(("connection", "close"));
+        let header = Some(("connection", "close".into()));
         Problem { header, ..Problem::new(StatusCode::REQUEST_TIMEOUT, detail) }
     }
 
@@ -85,13 +96,13 @@ impl Problem {
     /// 413: the body is longer than it may be.
     pub(super) fn too_large(bytes_max: usize) -> Problem {
         let detail = format!("the body is longer than {bytes_max} bytes; send less at a time");
-        let header = Some(("connection", "close"));
+        let header = Some(("connection", "close".into()));
         Problem { header, ..Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail) }
     }
 
     /// 503: not now.
-    pub(super) fn unavailable(detail: impl Into<String>) -> Problem {
-        let header = Some(("retry-after", "1"));
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
+        let header = Some(("retry-after", "1".into()));
         Problem { header, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail.into()) }
     }
 
@@ -100,6 +111,30 @@ impl Problem {
         Problem::unavailable(
             "too many bodies are being received at this moment; send it again, or send less at a time",
         )
+    }
+
+    /// The same with another status.
+    pub(crate) fn with_status(mut self, status: StatusCode) -> Problem {
+        self.status = status;
+        self
+    }
+
+    /// The same with a word that programs know.
+    pub(crate) fn because(mut self, reason: &'static str) -> Problem {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// The same with a header field, whose name is in lower case.
+    pub(crate) fn with_header(mut self, name: &'static str, value: impl Into<Cow<'static, str>>) -> Problem {
+        self.header = Some((name, value.into()));
+        self
+    }
+
+    /// The same with one more member of the document.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.more.get_or_insert_default().insert(name.to_owned(), value.into());
+        self
     }
 
     /// What is wrong, in words that name the field and the cure.
@@ -118,16 +153,20 @@ impl Problem {
             status: self.status.as_u16(),
             detail: &self.detail,
             field: self.field.as_deref(),
+            reason: self.reason,
+            more: self.more.as_deref(),
         };
         // Texts and a number: nothing in it can fail to be written.
         serde_json::to_string(&document).unwrap_or_default()
     }
 
-    pub(super) fn reply(self) -> Reply {
+    pub(crate) fn reply(self) -> Reply {
         let mut reply = answer::text(Problem::MEDIA, self.json());
         *reply.status_mut() = self.status;
-        if let Some((name, value)) = self.header {
-            reply.headers_mut().insert(name, HeaderValue::from_static(value));
+        if let Some((name, value)) = &self.header
+            && let Ok(value) = HeaderValue::from_str(value)
+        {
+            reply.headers_mut().insert(*name, value);
         }
         reply
     }
@@ -155,7 +194,7 @@ impl Problem {
 }
 
 /// A value of a request as it is shown in an answer: cut off if it is long.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS_MAX) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),

@@ -48,7 +48,7 @@ pub(super) async fn answer(
         Ok(always_200) => always_200,
         Err(problem) => return problem.reply(),
     };
-    let told = match body::read(request.into_body(), question.body_bytes_max(), gatehouse).await {
+    let told = match body::read(request.into_body(), question.body_bytes_max(), gatehouse, Door::Http).await {
         Ok(body) => question.answer(&gatehouse.engine, &body.bytes).await,
         Err(problem) => Err(problem),
     };

@@ -44,6 +44,15 @@ struct ByDoor {
     resp: OnceLock<Counts>,
 }
 
+/// What became of the checks of one rule, at all doors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RuleCounts {
+    pub(crate) admitted: u64,
+    /// Those included whose cost no bucket ever holds.
+    pub(crate) denied: u64,
+    pub(crate) refused: u64,
+}
+
 /// `tollgate_checks_total`.
 pub(crate) struct Checks {
     family: Family<CheckLabels, Counter>,
@@ -162,6 +171,11 @@ impl Checks {
         }
     }
 
+    /// What was counted of a rule; nothing if it is not in force.
+    pub(crate) fn of_rule(&self, rule: &str) -> RuleCounts {
+        self.of_rules.load().get(rule).map(ByDoor::sum).unwrap_or_default()
+    }
+
     /// Counts checks whose limits came with the call.
     pub(crate) fn note_explicit(&self, door: Door, became: Became, checks: u64) {
         if checks > 0 {
@@ -175,6 +189,16 @@ impl Checks {
 impl ByDoor {
     fn new(family: &Family<CheckLabels, Counter>, rule: &str) -> ByDoor {
         ByDoor { http: Counts::new(family, rule, Door::Http), resp: OnceLock::new() }
+    }
+
+    fn sum(&self) -> RuleCounts {
+        let mut sum = RuleCounts::default();
+        for counts in [Some(&self.http), self.resp.get()].into_iter().flatten() {
+            sum.admitted += counts.of(Became::Admitted).get();
+            sum.denied += counts.of(Became::Denied).get() + counts.of(Became::Never).get();
+            sum.refused += counts.of(Became::Refused).get();
+        }
+        sum
     }
 }
 

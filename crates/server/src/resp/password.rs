@@ -18,7 +18,7 @@ impl Password {
     }
 
     /// Whether the guess is the password.
-    pub(super) fn is(&self, guess: &[u8]) -> bool {
+    pub(crate) fn is(&self, guess: &[u8]) -> bool {
         let guess: [u8; 32] = Sha256::digest(guess).into();
         self.digest.ct_eq(&guess).into()
     }

@@ -19,7 +19,7 @@ const fn plain(name: &'static str, usual: &'static str) -> Known {
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 16] = [
+pub static KNOWN: [Known; 18] = [
     plain("policy", ""),
     plain("store", "memory"),
     plain("max_keys", "100000"),
@@ -32,6 +32,8 @@ pub static KNOWN: [Known; 16] = [
     plain("grpc", "off"),
     plain("records", "off"),
     Known { name: "resp_password", usual: "", is_secret: true },
+    Known { name: "admin_token", usual: "", is_secret: true },
+    plain("admin_host", ""),
     plain("max_connections", "10000"),
     plain("idle_timeout", "60s"),
     plain("grace", "10s"),

@@ -14,6 +14,15 @@ const CONNECTIONS_MAX: usize = 1_000_000;
 /// Longest time-out.
 const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
+/// Shortest token of the admin door, in bytes.
+const TOKEN_BYTES_MIN: usize = 20;
+/// Longest.
+const TOKEN_BYTES_MAX: usize = 512;
+/// Most names of the admin door.
+const HOSTS_MAX: usize = 16;
+/// Longest, in bytes.
+const HOST_BYTES_MAX: usize = 253;
+
 /// Most often that the tables are saved.
 const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
 
@@ -40,6 +49,10 @@ pub struct Settings {
     pub metrics: Address,
     /// What clients of the Redis protocol must know.
     pub resp_password: Option<Password>,
+    /// A token whose holder may do everything at the admin door, besides those on record.
+    pub admin_token: Option<Password>,
+    /// Names of the admin door, besides its addresses and `localhost`.
+    pub admin_hosts: Vec<String>,
     /// Connections of each door; further ones are shed.
     pub max_connections: usize,
     /// How long an HTTP connection may say nothing, and how long any may take to say what it asks or to take the answer.
@@ -89,6 +102,8 @@ impl Resolved {
             admin: self.read("admin", Address::parse)?,
             metrics: self.read("metrics", Address::parse)?,
             resp_password: self.text("resp_password").map(Password::new),
+            admin_token: self.admin_token()?,
+            admin_hosts: self.read("admin_host", hosts)?,
             max_connections: self.read("max_connections", |text| count(text, CONNECTIONS_MAX))?,
             idle_timeout: self.read("idle_timeout", span)?,
             grace: self.read("grace", span)?,
@@ -98,6 +113,19 @@ impl Resolved {
                 _ => Err("use text or json".to_owned()),
             })?,
         })
+    }
+
+    fn admin_token(&self) -> Result<Option<Password>, SettingsError> {
+        let Some(value) = self.value("admin_token") else { return Ok(None) };
+        let Some(text) = value.text.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
+        let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+        if (TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_of_token) {
+            return Ok(Some(Password::new(text)));
+        }
+        let why = format!(
+            "use {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} letters and digits that nobody can guess, as `openssl rand -hex 32` prints them"
+        );
+        Err(SettingsError::value(&value.origin, "admin_token", &value.shown(), &why))
     }
 
     fn value(&self, name: &str) -> Option<&Value> {
@@ -117,6 +145,20 @@ impl Resolved {
             None => SettingsError::value(&super::Origin::Default, name, text, &why),
         })
     }
+}
+
+/// Names of hosts, with commas between them.
+fn hosts(text: &str) -> Result<Vec<String>, String> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.len() > HOSTS_MAX
+        || !names.iter().all(|name| name.len() <= HOST_BYTES_MAX && name.chars().all(is_of_name))
+    {
+        return Err(format!(
+            "use at most {HOSTS_MAX} names of hosts without ports, as in tollgate.internal,limits.example.com"
+        ));
+    }
+    Ok(names.into_iter().map(str::to_owned).collect())
 }
 
 /// A whole number from 1 to `most`.

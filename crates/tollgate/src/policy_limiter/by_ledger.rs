@@ -36,6 +36,7 @@ impl InForce<'_> {
         let (mut decision, watching) = self.gathered(facts, is_peek);
         if decision.asked.charges().is_empty() || decision.refused.is_some() {
             decision.note_client(facts);
+            decision.leave_to(&**ledger, watching);
             return State::Made(Some(decision));
         }
         let held = matches!(manner, Manner::Check).then(|| decision.to_hold(limiter)).flatten();
@@ -75,6 +76,7 @@ impl InForce<'_> {
         let (mut decision, watching) = self.gathered(facts, false);
         if decision.asked.charges().is_empty() || decision.refused.is_some() {
             decision.note_client(facts);
+            decision.leave_to(&*ledger, watching);
             return Box::pin(std::future::ready((decision, None)));
         }
         let question = decision.question(facts, Manner::Reserve { id, timeout }, watching);
@@ -118,17 +120,30 @@ impl Decision {
         self.client = super::decision::client(facts).or_else(|| self.asked.client_afar());
         // Kept over a wait, during which the thread has other requests to look at policies for.
         self.ruleset = Loaded::from_inner(Arc::clone(&self.ruleset));
-        let watched = (!watching.is_empty()).then(|| {
-            let (rules, charges): (Vec<usize>, _) = watching.into_iter().unzip();
-            let ruleset = Arc::clone(&self.ruleset);
-            let note_denied = Box::new(move |at: usize| {
-                if let Some(rule) = rules.get(at) {
-                    ruleset.note_shadow_denied(*rule);
-                }
-            });
-            Watched { charges, note_denied }
-        });
+        let watched = self.watched(watching);
         Question { charges: self.asked.take_afar(), manner, watched }
+    }
+
+    /// What rules that only watch ask for, and where they count what they would have denied.
+    fn watched(&self, watching: Watching) -> Option<Watched> {
+        if watching.is_empty() {
+            return None;
+        }
+        let (rules, charges): (Vec<usize>, _) = watching.into_iter().unzip();
+        let ruleset = Arc::clone(&self.ruleset);
+        let note_denied = Box::new(move |at: usize| {
+            if let Some(rule) = rules.get(at) {
+                ruleset.note_shadow_denied(*rule);
+            }
+        });
+        Some(Watched { charges, note_denied })
+    }
+
+    /// Has rules that only watch charged, where no other rule has a question to ask along with them.
+    fn leave_to(&self, ledger: &dyn Ledger, watching: Watching) {
+        if let Some(watched) = self.watched(watching).filter(|_| self.is_admitted()) {
+            ledger.watch(watched);
+        }
     }
 
     /// What to hold until the response has come, if that matters.

@@ -46,6 +46,13 @@ struct Buckets {
     counts: RuleCounts,
 }
 
+/// The buckets of a rule, enforced or as a shadow: in this program's table and, if there is one, in the shared ledger.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Handles<'r> {
+    pub(super) here: &'r Rule,
+    pub(super) in_ledger: Option<RuleNumber>,
+}
+
 /// What one rule has done since it came into force.
 #[derive(Debug, Default)]
 pub(super) struct RuleCounts {
@@ -168,6 +175,13 @@ impl Ruleset {
             buckets.counts.unusable_costs.fetch_add(1, Ordering::Relaxed);
         }
         Some((buckets, handle.as_ref()?))
+    }
+
+    /// The buckets of the rule at this position, enforced or as a shadow; `None` if it has none of that kind.
+    pub(super) fn handles(&self, rule: usize, is_shadow: bool) -> Option<Handles<'_>> {
+        let buckets = self.rules.get(rule)?;
+        let here = if is_shadow { &buckets.shadow } else { &buckets.enforced };
+        Some(Handles { here: here.as_ref()?, in_ledger: buckets.in_ledger[usize::from(is_shadow)] })
     }
 
     /// Sends for the bucket that a client most likely has under the first rule.

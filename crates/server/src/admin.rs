@@ -1,0 +1,106 @@
+//! The admin API: what operators ask and change while the doors are open (O2, O3).
+//!
+//! ```text
+//!  request ─► guard: host, origin, allowance ─► caller by token ─► route ─► role ─► body ─► handler ─► JSON
+//! ```
+//! Promises that no handler runs for a caller whose role is below its route's, that every route is in the one table
+//! ([`routes`]) and in the description (`openapi.json`), and that no token is ever written to a log, a trace or an answer. Checks never wait
+//! for any of it.
+
+mod call;
+mod caller;
+mod guard;
+mod keyring;
+mod openapi;
+mod operations;
+mod query;
+mod role;
+mod route;
+mod routes;
+
+mod events;
+mod reload;
+mod rules;
+mod status;
+mod whoami;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request};
+use hyper::body::Incoming;
+
+use self::call::Call;
+pub(crate) use self::guard::Hosts;
+pub(crate) use self::keyring::Keyring;
+pub(crate) use self::operations::Operations;
+use crate::door::Door;
+use crate::gatehouse::Gatehouse;
+use crate::http::{Problem, Reply, read_body};
+
+/// Longest body, in bytes.
+const BODY_BYTES_MAX: usize = 1_024 * 1_024;
+
+/// Whether a path is the admin API's.
+pub(crate) fn is_for(path: &str) -> bool {
+    path.starts_with("/admin/")
+}
+
+/// Answers a request to the admin API.
+pub(crate) async fn answer(
+    gatehouse: &Arc<Gatehouse>,
+    peer: Option<IpAddr>,
+    request: Request<Incoming>,
+) -> Reply {
+    let mut reply = match admitted(gatehouse, peer, request).await {
+        Ok(reply) => reply,
+        Err(problem) => problem.reply(),
+    };
+    let fields = reply.headers_mut();
+    fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    reply
+}
+
+/// The answer, once nothing is left to object to.
+async fn admitted(
+    gatehouse: &Arc<Gatehouse>,
+    peer: Option<IpAddr>,
+    request: Request<Incoming>,
+) -> Result<Reply, Problem> {
+    let operations = &gatehouse.operations;
+    let (head, body) = request.into_parts();
+    guard::check_host(&head, &operations.hosts)?;
+    guard::check_origin(&head)?;
+    if let Some(denied) = operations.allowance.ask(peer) {
+        return Ok(denied);
+    }
+    let caller = match guard::sign_in(&head, peer, operations).await {
+        Ok(caller) => caller,
+        Err(problem) if problem.is_guess() => {
+            return Ok(operations.allowance.note_failed(peer).unwrap_or_else(|| problem.into_reply()));
+        }
+        Err(problem) => return Err(problem.into_problem()),
+    };
+    let (route, values) = routes::find(&head.method, head.uri.path())?;
+    caller.check_role(route.role)?;
+    let body = if has_body(&head, &body) {
+        guard::check_media(&head)?;
+        Some(read_body(body, BODY_BYTES_MAX, gatehouse, Door::Admin).await?)
+    } else {
+        None
+    };
+    let call = Call { operations: Arc::clone(operations), caller, peer, values, head, body };
+    (route.handler)(call).await
+}
+
+/// Whether there is a body to be read: who changes something by POST or PUT always says in which form, even if it says nothing.
+fn has_body(head: &Parts, body: &impl hyper::body::Body) -> bool {
+    match head.method {
+        Method::GET | Method::HEAD => false,
+        Method::POST | Method::PUT => true,
+        _ => !body.is_end_stream(),
+    }
+}

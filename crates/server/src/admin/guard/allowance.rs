@@ -1,0 +1,85 @@
+//! How often somebody may ask, by Tollgate itself: each client so many requests, and few wrong tokens.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use tollgate::policy::{Facts, Policy};
+use tollgate::{Limiter, PolicyLimiter, Span};
+
+use crate::http::{Form, Reply, Told};
+use crate::policy_source::PolicyFault;
+
+/// What each client may ask: an IPv4 address, or an IPv6 network of 64 bits.
+const REQUESTS: &str = r#"{name: admin-requests, limit_keys: ["ip:prefix"], rate: 50/s, burst: 100}"#;
+/// How many wrong tokens each client may send.
+const FAILED_SIGN_INS: &str =
+    r#"{name: admin-failed-sign-ins, limit_keys: ["ip:prefix"], rate: 1/s, burst: 10}"#;
+/// Addresses that are told apart; of more, some share.
+const ADDRESSES_MAX: usize = 4_096;
+
+/// Two limiters of this door's own, which no policy changes.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    requests: PolicyLimiter,
+    failed: PolicyLimiter,
+}
+
+impl Allowance {
+    pub(crate) fn new() -> Result<Allowance, PolicyFault> {
+        let limiter = |text| {
+            let policy = Policy::parse("the admin door's own limits", text).map_err(PolicyFault::Mistakes)?;
+            let built = Limiter::builder().keys_max(ADDRESSES_MAX).build_with_policy(policy);
+            built.map_err(PolicyFault::Unenforceable)
+        };
+        Ok(Allowance { requests: limiter(REQUESTS)?, failed: limiter(FAILED_SIGN_INS)? })
+    }
+
+    /// The answer to somebody who asks too often.
+    pub(crate) fn ask(&self, peer: Option<IpAddr>) -> Option<Reply> {
+        denial(&self.requests, peer)
+    }
+
+    /// Notes a wrong token, and is the answer to somebody who sends too many. A right one is never too many: who shares an address with
+    /// a guesser is not locked out, and there is nothing to guess in 256 bits.
+    pub(crate) fn note_failed(&self, peer: Option<IpAddr>) -> Option<Reply> {
+        denial(&self.failed, peer)
+    }
+}
+
+fn denial(limiter: &PolicyLimiter, peer: Option<IpAddr>) -> Option<Reply> {
+    // Whoever comes by a socket of this machine is on this machine.
+    let address = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
+    let facts = Facts { address: Some(address), ..Facts::new("GET", "/") };
+    let decision = limiter.check(&facts);
+    if decision.is_admitted() {
+        return None;
+    }
+    let told = limiter.answer(&decision, |answer| Told::of(&answer, None, Span::ZERO, Form::Alone));
+    Some(told.reply(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_ask_a_hundred_times_at_once_and_err_ten_times() {
+        let allowance = Allowance::new().unwrap();
+        let peer = Some(IpAddr::from([192, 0, 2, 7]));
+        let admitted = (0..200).filter(|_| allowance.ask(peer).is_none()).count();
+        // It refills meanwhile.
+        assert!((100..=150).contains(&admitted), "{admitted}");
+        let admitted = (0..50).filter(|_| allowance.note_failed(peer).is_none()).count();
+        assert!((10..=12).contains(&admitted), "{admitted}");
+        assert!(allowance.note_failed(Some(IpAddr::from([192, 0, 2, 8]))).is_none());
+    }
+
+    #[test]
+    fn the_answer_is_that_of_every_door() {
+        let allowance = Allowance::new().unwrap();
+        let denied = std::iter::from_fn(|| Some(allowance.note_failed(None))).flatten().next().unwrap();
+        assert_eq!(denied.status().as_u16(), 429);
+        for field in ["retry-after", "ratelimit", "ratelimit-policy", "tollgate-reason"] {
+            assert!(denied.headers().contains_key(field), "{field}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Who asks: the holder of a token, or anybody on this machine while there is no token at all.
+
+use std::net::IpAddr;
+
+use http::StatusCode;
+use http::request::Parts;
+
+use super::bearer::{self, Said};
+use crate::admin::Operations;
+use crate::admin::caller::Caller;
+use crate::admin::keyring::NoHolder;
+use crate::http::{Problem, Reply};
+
+/// Fields by which a proxy says that somebody else asks.
+const FORWARDING: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
+/// Somebody who was not let in.
+pub(crate) struct Refusal {
+    problem: Problem,
+    /// A token was sent, and was no good.
+    is_guess: bool,
+}
+
+impl Refusal {
+    /// Whether a token was sent, and was no good.
+    pub(crate) fn is_guess(&self) -> bool {
+        self.is_guess
+    }
+
+    pub(crate) fn into_problem(self) -> Problem {
+        self.problem
+    }
+
+    pub(crate) fn into_reply(self) -> Reply {
+        self.problem.reply()
+    }
+}
+
+/// Whoever sends this request, unless nobody may know.
+pub(crate) async fn sign_in(
+    head: &Parts,
+    peer: Option<IpAddr>,
+    operations: &Operations,
+) -> Result<Caller, Refusal> {
+    let guess = |problem| Refusal { problem, is_guess: true };
+    let refusal = |problem| Refusal { problem, is_guess: false };
+    match bearer::read(&head.headers) {
+        Said::Token(token) => operations.keyring.holder(token).await.map_err(|why| match why {
+            NoHolder::Unknown => guess(unauthorised("unknown_token", UNKNOWN)),
+            NoHolder::Expired => guess(unauthorised("expired_token", EXPIRED)),
+            NoHolder::Revoked => guess(unauthorised("revoked_token", REVOKED)),
+            NoHolder::Unavailable(problem) => refusal(problem),
+        }),
+        Said::Malformed => Err(guess(unauthorised("malformed_token", MALFORMED))),
+        Said::Nothing if !operations.keyring.is_empty().await.map_err(refusal)? => {
+            Err(refusal(unauthorised("token_needed", NEEDED)))
+        }
+        Said::Nothing if is_local(head, peer) => Ok(Caller::local()),
+        Said::Nothing => Err(refusal(unauthorised("no_token_configured", NOT_LOCAL))),
+    }
+}
+
+const MALFORMED: &str =
+    "`Authorization` is no bearer token; send it once, as in `Authorization: Bearer tg_…`";
+const UNKNOWN: &str = "there is no such token; check it, or create one with `tollgate token create`";
+const EXPIRED: &str = "the token has expired; create another with `tollgate token create`";
+const REVOKED: &str = "the token was revoked; create another with `tollgate token create`";
+const NEEDED: &str =
+    "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
+const NOT_LOCAL: &str = "no token is configured, so only this machine may look; create one with `tollgate token create`, and send it \
+                         as `Authorization: Bearer tg_…`";
+
+fn unauthorised(reason: &'static str, detail: &str) -> Problem {
+    let challenge = match reason {
+        "token_needed" | "no_token_configured" => "Bearer realm=\"tollgate\"",
+        _ => "Bearer realm=\"tollgate\", error=\"invalid_token\"",
+    };
+    let problem = Problem::new(StatusCode::UNAUTHORIZED, detail.to_owned()).because(reason);
+    problem.with_header("www-authenticate", challenge)
+}
+
+/// Whether it is somebody on this machine who asks, and for nobody else.
+fn is_local(head: &Parts, peer: Option<IpAddr>) -> bool {
+    let is_loopback = peer.is_none_or(|peer| peer.to_canonical().is_loopback());
+    is_loopback && !FORWARDING.iter().any(|field| head.headers.contains_key(*field))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn only_who_is_on_this_machine_and_asks_for_nobody_else_is_local() {
+        let is_local = |peer: Option<&str>, field: Option<&str>| {
+            let mut request = Request::builder();
+            if let Some(field) = field {
+                request = request.header(field, "192.0.2.7");
+            }
+            let head = request.body(()).unwrap().into_parts().0;
+            super::is_local(&head, peer.map(|peer| peer.parse().unwrap()))
+        };
+        for peer in [None, Some("127.0.0.1"), Some("127.8.9.10"), Some("::1"), Some("::ffff:127.0.0.1")] {
+            assert!(is_local(peer, None), "{peer:?}");
+            for field in FORWARDING {
+                assert!(!is_local(peer, Some(field)), "{peer:?} {field}");
+            }
+        }
+        for peer in ["192.0.2.7", "10.0.0.1", "::ffff:192.0.2.7", "2001:db8::1", "0.0.0.0"] {
+            assert!(!is_local(Some(peer), None), "{peer}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `POST /admin/v1/reload`: the policy and the keys that it names are read again, as on SIGHUP.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::call::{Call, ok};
+use crate::engine::Reload;
+use crate::http::{Problem, Reply};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawReload {
+    reason: Option<String>,
+}
+
+pub(super) async fn reload(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let RawReload { reason } = call.json()?;
+    let engine = Arc::clone(&call.operations.engine);
+    engine.tokens.want_fresh();
+    // A large policy takes a while to compile.
+    let reloaded = tokio::task::spawn_blocking(move || engine.reload(true)).await;
+    let reloaded = reloaded.map_err(|_| Problem::unavailable("the policy could not be read; try again"))?;
+    let became = match reloaded {
+        Ok(Reload::Swapped) => "another policy is in force",
+        Ok(Reload::OtherKeys) => "other keys for tokens are in force",
+        Ok(Reload::Unchanged | Reload::StillRefused) => "unchanged",
+        Err(fault) => {
+            let detail = format!("the policy is refused, and the one before stays in force:\n{fault}");
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).because("unsound_rules"));
+        }
+    };
+    let loaded = call.operations.engine.loaded();
+    let by = &call.caller.name;
+    tracing::info!(by, reason, version = loaded.version, hash = loaded.hash, "reloaded as asked: {became}");
+    ok(&json!({ "became": became, "version": loaded.version, "hash": loaded.hash }))
+}

@@ -1,0 +1,28 @@
+//! `GET /admin/v1/status`: how the program is, in one answer.
+
+use serde_json::json;
+
+use super::call::{Call, ok};
+use crate::http::{Problem, Reply};
+use crate::shared_store;
+
+pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let engine = &call.operations.engine;
+    let (loaded, policy) = (engine.loaded(), engine.limiter.policy());
+    let stats = engine.limiter.limiter().stats();
+    ok(&json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "stopping": engine.is_stopping(),
+        "unix_s": call.unix_s(),
+        "policy": {
+            "name": policy.name,
+            "version": loaded.version,
+            "hash": loaded.hash,
+            "outdated": loaded.is_outdated,
+            "rules": policy.rules.len(),
+        },
+        "store": shared_store::standing(engine.ledger.as_ref()),
+        "keys": stats.slots_taken,
+    }))
+}
