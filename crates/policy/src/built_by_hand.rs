@@ -5,7 +5,7 @@ use tollgate_core::{Burst, Limit, Rate};
 
 use crate::{
     Action, AnswerSettings, ClientAddressSettings, Condition, Consistency, CostPlan, Group, HostPattern,
-    KeySource, Missing, Mode, OnStoreFailure, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
+    KeySource, Missing, Mode, OnStoreFailure, PathPattern, PathTest, Policy, Rule, Scope, Source, ValueTest,
 };
 
 /// A rule for every request, with one bucket for all.
@@ -29,6 +29,8 @@ pub(crate) fn rule(name: &str) -> Rule {
         settle_header: None,
         reason: None,
         message: None,
+        source: Source::File,
+        overrides: None,
         line: 1,
     }
 }

@@ -6,7 +6,7 @@ pub(crate) mod path_test;
 use ipnet::IpNet;
 use regex::Regex;
 
-use crate::KeySource;
+use crate::{Client, KeySource};
 
 /// A test of a request's facts.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub enum Condition {
     Host(HostPattern),
     /// Anything else that a key can be made of. A request that lacks it fails the test.
     Value(KeySource, ValueTest),
+    /// The client. No file says this: standing orders do.
+    Client(Client),
 }
 
 /// A pattern, and how strictly paths are held against it.

@@ -1,8 +1,9 @@
-//! Which rules could govern a request, found by host, path and method.
+//! Which rules could govern a request, found by host, path and method; those about one client, by client.
 //!
 //! Promises every rule whose condition could hold, in the order of the policy, each once; and work that grows with their
 //! number, not with that of all rules. Does not promise that the conditions hold: they are asked afterwards.
 
+mod clients;
 mod lead;
 mod path_tree;
 
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 use crate::few::Few;
 use crate::request::Request;
 use crate::{Condition, HostPattern, MethodSet};
+use clients::Clients;
 use lead::Lead;
 use path_tree::PathTree;
 
@@ -20,13 +22,15 @@ pub(crate) const CANDIDATES_ON_STACK: usize = 64;
 /// Positions of rules, in order.
 pub(crate) type Candidates = Few<usize, CANDIDATES_ON_STACK>;
 
-/// Conditions by what they ask of host, path and method.
+/// Conditions by what they ask of client, host, path and method.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// Those that ask for this host.
     exact: HashMap<Box<str>, PathTree>,
     /// Those that ask for a host that ends so; with the dot.
     below: HashMap<Box<str>, PathTree>,
+    /// Those that ask for one client, whatever else they ask for.
+    clients: Clients,
     /// All others.
     any: PathTree,
 }
@@ -53,6 +57,10 @@ impl Index {
         if entry.methods == MethodSet::NONE {
             return;
         }
+        if let Some(client) = lead.client {
+            self.clients.file(entry, client);
+            return;
+        }
         let Some(hosts) = lead.hosts_to_file() else {
             self.any.file(entry, lead.paths.as_deref());
             return;
@@ -68,19 +76,48 @@ impl Index {
 
     /// The positions of all conditions that could hold, ascending, each once.
     #[inline]
-    pub(crate) fn candidates(&self, request: &Request<'_>, mut visit: impl FnMut(usize) -> bool) {
+    pub(crate) fn candidates(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
+        if self.clients.is_empty() {
+            self.candidates_of_anyone(request, visit);
+        } else {
+            self.candidates_of_client(request, visit);
+        }
+    }
+
+    #[inline]
+    fn candidates_of_anyone(&self, request: &Request<'_>, mut visit: impl FnMut(usize) -> bool) {
         match self.any.entries_for_any_path().filter(|_| self.exact.is_empty() && self.below.is_empty()) {
             // As they were filed: in order, each once.
             Some(entries) => {
                 let meets = |entry: &&Entry| entry.methods.meets(request.method);
                 let _ = entries.iter().filter(meets).all(|entry| visit(entry.position));
             }
-            None => self.candidates_by_host_and_path(request, visit),
+            None => self.candidates_by_host_and_path(Candidates::new(), request, visit),
         }
     }
 
-    fn candidates_by_host_and_path(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
+    /// Nothing is the dearer for those whom no order is about but the look-ups.
+    fn candidates_of_client(&self, request: &Request<'_>, visit: impl FnMut(usize) -> bool) {
         let mut found = Candidates::new();
+        self.clients.visit(request, &mut |entry| {
+            if entry.methods.meets(request.method) {
+                found.push(entry.position);
+            }
+        });
+        if found.as_mut_slice().is_empty() {
+            self.candidates_of_anyone(request, visit);
+        } else {
+            self.candidates_by_host_and_path(found, request, visit);
+        }
+    }
+
+    /// With those that were `found` already.
+    fn candidates_by_host_and_path(
+        &self,
+        mut found: Candidates,
+        request: &Request<'_>,
+        visit: impl FnMut(usize) -> bool,
+    ) {
         let mut note = |entry: &Entry| {
             if entry.methods.meets(request.method) {
                 found.push(entry.position);

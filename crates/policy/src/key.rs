@@ -8,6 +8,11 @@
 //! Unambiguous whatever the parts contain, never empty, at most [`KEY_BYTES_MAX`] bytes. The policy and the rule are not in
 //! here: whoever keeps buckets keeps them per rule ([`crate::Hit::rule`]).
 
+mod mistake;
+mod part;
+mod text;
+mod typed;
+
 use std::net::IpAddr;
 
 use arrayvec::ArrayVec;
@@ -15,7 +20,8 @@ use sha2::{Digest, Sha256};
 
 use crate::request::Request;
 use crate::value::{Found, PartKind, Scratch, find, find_for_key};
-use crate::{KeySource, MethodSet, Rule};
+use crate::{KeyShape, KeySource, MethodSet, Rule};
+pub use mistake::KeyMistake;
 
 /// Longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;
@@ -45,7 +51,17 @@ impl Key {
     /// lacks nothing has.
     #[inline]
     pub(crate) fn build(&mut self, rule: &Rule, request: &Request<'_>) -> &[u8] {
-        if !self.write_v4(rule, request) && self.write_parts(rule, request).is_none() {
+        self.build_from(&rule.keys, rule.trusts_upstream_claims, request)
+    }
+
+    /// Builds the request's key under every rule of this shape.
+    pub(crate) fn build_of(&mut self, shape: &KeyShape, request: &Request<'_>) -> &[u8] {
+        self.build_from(&shape.keys, shape.trusts_upstream_claims, request)
+    }
+
+    #[inline]
+    fn build_from(&mut self, keys: &[KeySource], trusts_upstream: bool, request: &Request<'_>) -> &[u8] {
+        if !self.write_v4(keys, request) && self.write_parts(keys, trusts_upstream, request).is_none() {
             self.bytes.clear();
             self.bytes.push(ANONYMOUS);
         }
@@ -54,17 +70,22 @@ impl Key {
 
     /// Writes the most usual key at once: an address of IPv4 and nothing else. Whether that is the rule's.
     #[inline]
-    fn write_v4(&mut self, rule: &Rule, request: &Request<'_>) -> bool {
-        with_v4_key(rule, request.facts.address, |bytes| {
+    fn write_v4(&mut self, keys: &[KeySource], request: &Request<'_>) -> bool {
+        with_v4_key(keys, request.facts.address, |bytes| {
             self.bytes.clear();
             self.append(bytes);
         })
     }
 
     #[inline(never)]
-    fn write_parts(&mut self, rule: &Rule, request: &Request<'_>) -> Option<()> {
+    fn write_parts(
+        &mut self,
+        keys: &[KeySource],
+        trusts_upstream: bool,
+        request: &Request<'_>,
+    ) -> Option<()> {
         // The next most usual: a user and nothing else, as below.
-        if let ([KeySource::User], Some(user)) = (&*rule.keys, request.facts.user)
+        if let ([KeySource::User], Some(user)) = (keys, request.facts.user)
             && (1..KEY_BYTES_MAX - PART_HEAD_BYTES).contains(&user.len())
         {
             self.bytes.clear();
@@ -73,28 +94,35 @@ impl Key {
             return Some(());
         }
         let mut scratch = Scratch::default();
-        let count = rule.keys.len();
+        let count = keys.len();
         self.bytes.clear();
         self.bytes.push(if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS });
-        // Every part has its share of the room.
-        let is_long = |bytes: &[u8]| (bytes.len() + PART_HEAD_BYTES) * count > KEY_BYTES_MAX - 1;
         let mut all = (count > PARTS_MAX).then(Sha256::new);
-        for source in &rule.keys {
-            let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch)?;
+        for source in keys {
+            let found = find_for_key(source, request, trusts_upstream, &mut scratch)?;
             with_part(&found, |kind, bytes| match &mut all {
                 Some(hash) => {
                     hash.update([kind]);
                     hash.update((bytes.len() as u64).to_be_bytes());
                     hash.update(bytes);
                 }
-                None if is_long(bytes) => self.push(kind | IS_HASHED, &Sha256::digest(bytes)),
-                None => self.push(kind, bytes),
+                None => self.push_part(count, kind, bytes),
             });
         }
         if let Some(hash) = all {
             self.append(&hash.finalize());
         }
         Some(())
+    }
+
+    /// One of `count` parts: every part has its share of the room, and one that needs more is hashed.
+    #[inline]
+    fn push_part(&mut self, count: usize, kind: u8, bytes: &[u8]) {
+        if (bytes.len() + PART_HEAD_BYTES) * count > KEY_BYTES_MAX - 1 {
+            self.push(kind | IS_HASHED, &Sha256::digest(bytes));
+        } else {
+            self.push(kind, bytes);
+        }
     }
 
     fn push(&mut self, kind: u8, bytes: &[u8]) {
@@ -111,10 +139,10 @@ impl Key {
     }
 }
 
-/// Shows `use_it` the key of a client under a rule whose key is its address of IPv4 and nothing else. Whether that is so.
+/// Shows `use_it` the key of a client under rules whose key is its address of IPv4 and nothing else. Whether that is so.
 #[inline]
-pub(crate) fn with_v4_key(rule: &Rule, address: Option<IpAddr>, use_it: impl FnOnce(&[u8])) -> bool {
-    let ([source], Some(IpAddr::V4(address))) = (&*rule.keys, address) else { return false };
+pub(crate) fn with_v4_key(keys: &[KeySource], address: Option<IpAddr>, use_it: impl FnOnce(&[u8])) -> bool {
+    let ([source], Some(IpAddr::V4(address))) = (keys, address) else { return false };
     let [a, b, c, d] = address.octets();
     match source {
         KeySource::Address => use_it(&[OF_PARTS, PartKind::Address as u8, 0, 4, a, b, c, d]),

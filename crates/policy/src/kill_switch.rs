@@ -1,6 +1,6 @@
 //! Refusing requests until further notice.
 
-use crate::Condition;
+use crate::{Condition, Source};
 
 /// Refuses what it governs, until it is taken out of the policy or expires.
 #[derive(Debug, Clone)]
@@ -13,6 +13,10 @@ pub struct KillSwitch {
     pub reason: Box<str>,
     /// Until when, in seconds since 1970; `None`: until it is taken out.
     pub until_unix_s: Option<u64>,
-    /// The line of the file where it begins, from 1.
+    /// Claims of tokens that nobody verified here count for it, too, as they do for the rule that it is about.
+    pub trusts_upstream_claims: bool,
+    /// Who says so.
+    pub source: Source,
+    /// The line of the file where it begins, from 1; 0 of an order.
     pub line: u32,
 }

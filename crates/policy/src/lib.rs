@@ -13,9 +13,12 @@ mod schema;
 mod text;
 
 mod case;
+mod client;
+mod composition;
 mod condition;
 mod cost_plan;
 mod described_request;
+mod entry;
 mod facts;
 #[cfg(feature = "http")]
 mod header_fields;
@@ -24,10 +27,13 @@ mod kill_switch;
 mod leasing;
 mod limit_text;
 mod lint;
+mod plain_row;
 mod rule;
 mod seen_request;
 mod settings;
+mod source;
 mod span_text;
+mod standing_order;
 mod store_settings;
 mod token_holder;
 
@@ -49,21 +55,25 @@ mod value;
 mod built_by_hand;
 
 pub use case::{Case, Expected, ExpectedWait, Step};
+pub use client::{Client, KeyShape};
 pub use client_address::{ClientAddress, ENTRIES_MAX, ENTRY_BYTES_MAX, Ending, client_address, trust_line};
+pub use composition::{Composition, Sources};
 pub use condition::{Condition, HostPattern, MethodSet, PathPattern, PathTest, ValueTest};
 pub use cost_plan::{CostPlan, CostSource};
 pub use described_request::{DescribedRequest, NoMethod};
+pub use entry::Entry;
 pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanation, SwitchExplanation};
 pub use facts::{Claims, Facts, Headers, NoHeaders};
 #[cfg(feature = "http")]
 pub use header_fields::HeaderFields;
-pub use key::KEY_BYTES_MAX;
+pub use key::{KEY_BYTES_MAX, KeyMistake};
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
 pub use leasing::CannotLease;
 pub use limit_text::limit_text;
 pub use lint::{Lint, LintKind};
 pub use path::normal_path;
+pub use plain_row::PlainRow;
 pub use policy::{Group, Policy};
 pub use presets::{Preset, presets};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
@@ -75,6 +85,8 @@ pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
     JwtSettings, Trust,
 };
+pub use source::Source;
 pub use span_text::span_text;
+pub use standing_order::{Order, StandingOrder, Who};
 pub use store_settings::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
 pub use text::{Mistake, Mistakes};

@@ -2,7 +2,7 @@
 //!
 //! "Never" and "unreachable" are certain. Lints that ask for a second rule do not see one whose condition holds for
 //! reasons that only a regular expression knows. Judges the policy alone: no clock, no traffic, no file. Rules that are
-//! `off` are not judged.
+//! `off` are not judged, nor are standing orders: those are an operator's, for the moment.
 
 mod auth_path;
 mod bucket_size;
@@ -31,7 +31,7 @@ mod known_policies;
 
 use std::fmt;
 
-use crate::{Mode, Policy, Rule};
+use crate::{Mode, Policy, Rule, Source};
 pub use kind::LintKind;
 use terms::Terms;
 
@@ -42,7 +42,9 @@ pub struct Lint {
     pub kind: LintKind,
     /// The rule that it is about; `None`: the policy as a whole.
     pub rule: Option<Box<str>>,
-    /// The line of the file, from 1.
+    /// Whose word it is about.
+    pub source: Source,
+    /// The line of the file or the entry, from 1; 0 of a row or an order.
     pub line: u32,
     /// What is found, and what comes of it.
     pub message: String,
@@ -50,10 +52,14 @@ pub struct Lint {
     pub cure: String,
 }
 
-/// `` line 12: rule `x`: message; cure [lint-name] ``
+/// `` line 12: rule `x`: message; cure [lint-name] ``, or with another source in place of the line: `entry "x", line 3`, `row 7`.
 impl fmt::Display for Lint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
+        match &self.source {
+            Source::File => write!(f, "line {}: ", self.line)?,
+            entry @ Source::Entry(_) => write!(f, "{entry}, line {}: ", self.line)?,
+            other => write!(f, "{other}: ")?,
+        }
         if let Some(rule) = &self.rule {
             write!(f, "rule `{rule}`: ")?;
         }
@@ -62,7 +68,7 @@ impl fmt::Display for Lint {
 }
 
 impl Policy {
-    /// What this policy says but hardly means, by line. At most one lint of a kind for each rule. The time grows with the
+    /// What this policy says but hardly means, by source and line. At most one lint of a kind for each rule. The time grows with the
     /// rules, and with the pairs of rules that could make up for each other.
     pub fn lints(&self) -> Vec<Lint> {
         let book = Book::of(self);
@@ -70,7 +76,7 @@ impl Policy {
         for lint in EVERY {
             lint(&book, &mut found);
         }
-        found.sort_by_key(|lint| (lint.line, lint.kind));
+        found.sort_by(|a, b| (&a.source, a.line, a.kind).cmp(&(&b.source, b.line, b.kind)));
         found
     }
 }
@@ -101,7 +107,7 @@ const EVERY: [Look; 16] = [
 /// A policy with what every lint wants to know of its rules.
 struct Book<'p> {
     policy: &'p Policy,
-    /// The rules that are not off, in order.
+    /// The rules that are judged, in order.
     rules: Vec<Subject<'p>>,
     /// Of each group, the positions in `rules`, in order.
     groups: Vec<Vec<usize>>,
@@ -116,7 +122,7 @@ struct Subject<'p> {
 
 impl<'p> Book<'p> {
     fn of(policy: &'p Policy) -> Book<'p> {
-        let judged = policy.rules.iter().filter(|rule| rule.mode != Mode::Off);
+        let judged = policy.rules.iter().filter(|rule| rule.mode != Mode::Off && !rule.source.is_order());
         let rules: Vec<_> = judged.map(|rule| Subject { rule, terms: Terms::of(&rule.condition) }).collect();
         let mut groups = vec![Vec::new(); policy.groups.len()];
         for (at, subject) in rules.iter().enumerate() {
@@ -141,6 +147,7 @@ impl Subject<'_> {
         Lint {
             kind,
             rule: Some(rule.name.clone()),
+            source: rule.source.clone(),
             line: rule.line,
             message: message.into(),
             cure: cure.into(),
@@ -157,6 +164,7 @@ mod tests {
         let mut lint = Lint {
             kind: LintKind::BurstBelowRate,
             rule: Some("x".into()),
+            source: Source::File,
             line: 12,
             message: "the burst is small".into(),
             cure: "write more".into(),
@@ -164,5 +172,12 @@ mod tests {
         assert_eq!(lint.to_string(), "line 12: rule `x`: the burst is small; write more [burst-below-rate]");
         lint.rule = None;
         assert_eq!(lint.to_string(), "line 12: the burst is small; write more [burst-below-rate]");
+        lint.source = Source::Entry("x".into());
+        assert_eq!(
+            lint.to_string(),
+            "entry \"x\", line 12: the burst is small; write more [burst-below-rate]"
+        );
+        lint.source = Source::Row(7);
+        assert_eq!(lint.to_string(), "row 7: the burst is small; write more [burst-below-rate]");
     }
 }

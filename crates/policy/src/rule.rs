@@ -2,7 +2,7 @@
 
 use tollgate_core::Algorithm;
 
-use crate::{Condition, Consistency, CostPlan, KeySource, OnStoreFailure};
+use crate::{Condition, Consistency, CostPlan, KeySource, OnStoreFailure, Source};
 
 /// A compiled rule.
 #[derive(Debug, Clone)]
@@ -41,7 +41,11 @@ pub struct Rule {
     pub reason: Option<Box<str>>,
     /// What people are told when it denies.
     pub message: Option<Box<str>>,
-    /// The line of the file where it begins, from 1.
+    /// Who says so.
+    pub source: Source,
+    /// Position in [`crate::Policy::rules`] of the rule that it stands before for one client, if a standing order made it.
+    pub overrides: Option<usize>,
+    /// The line of the file or the entry where it begins, from 1; 0 of a row or an order.
     pub line: u32,
 }
 
@@ -93,6 +97,13 @@ pub enum Missing {
     Skip,
     /// It is refused.
     Deny,
+}
+
+impl Rule {
+    /// Where it begins, for messages: `on line 3`, `in row 7`.
+    pub(crate) fn place_text(&self) -> String {
+        self.source.at(self.line)
+    }
 }
 
 impl Scope {

@@ -4,7 +4,7 @@
 //!  kill switch ─► block ─► allow ─► a key part missing ─► too many rules ─► the buckets decide
 //!      refuses    refuses   admits          refuses           refuses         hits, in the order of the policy
 //! ```
-//! What stands further left wins. Promises the same ruling on every node, and no allocation for ordinary requests (paths
+//! What stands further left wins, and what was ordered wins over what rules say: whom an order allows no rule blocks. Promises the same ruling on every node, and no allocation for ordinary requests (paths
 //! that are odd and long, more than 64 candidates and a regular expression's first use are the exceptions). Reads no
 //! clock and keeps no balance.
 
@@ -33,6 +33,8 @@ pub struct RuleBook {
     kill_switches: Index,
     /// Every rule in force limits every request, so that there is nothing to consider.
     is_plain: bool,
+    /// Position of the first rule that is no standing order; 0 if there is none.
+    foreseen: usize,
 }
 
 /// What became of one rule for one request.
@@ -75,6 +77,7 @@ impl RuleBook {
             rules: Index::new(rules.map(|(at, rule)| (at, &rule.condition))),
             kill_switches: Index::new(switches.map(|(at, switch)| (at, &switch.condition))),
             is_plain,
+            foreseen: policy.rules.iter().position(|rule| !rule.source.is_order()).unwrap_or(0),
             policy,
         }
     }
@@ -120,7 +123,7 @@ impl RuleBook {
         let mut tally = Tally::new();
         self.rules.candidates(&request, |position| {
             self.consider(position, &request, &mut tally);
-            tally.blocked.is_none()
+            !tally.is_settled()
         });
         let ruling = tally.ruling();
         if ruling == Ruling::ByBuckets {
@@ -129,12 +132,13 @@ impl RuleBook {
         ruling
     }
 
-    /// Shows `key` the key that a client most likely has under the first rule, for whoever fetches its bucket while the rest of the
-    /// request is looked at. Shows nothing where it takes more than an address of IPv4 to tell.
+    /// Shows `key` the position of the first rule that is no standing order, and the key that a client most likely has under it, for
+    /// whoever fetches its bucket while the rest of the request is looked at. Shows nothing where it takes more than an address of
+    /// IPv4 to tell.
     #[inline]
-    pub fn foresee(&self, address: Option<IpAddr>, key: impl FnOnce(&[u8])) {
-        if let Some(rule) = self.policy.rules.first() {
-            with_v4_key(rule, address, key);
+    pub fn foresee(&self, address: Option<IpAddr>, key: impl FnOnce(usize, &[u8])) {
+        if let Some(rule) = self.policy.rules.get(self.foreseen) {
+            with_v4_key(&rule.keys, address, |bytes| key(self.foreseen, bytes));
         }
     }
 
@@ -159,7 +163,7 @@ impl RuleBook {
             let switch = self.policy.kill_switches.get(position);
             let kills = switch.is_some_and(|switch| {
                 switch.until_unix_s.is_none_or(|until| unix_s < until)
-                    && holds(&switch.condition, request, false)
+                    && holds(&switch.condition, request, switch.trusts_upstream_claims)
             });
             killed_by = kills.then_some(position);
             !kills
@@ -196,6 +200,7 @@ impl RuleBook {
             Action::Limit(_) if lacks.is_none() => tally.charge(position, is_enforced),
             Action::Limit(_) if is_enforced => _ = tally.key_missing.get_or_insert(position),
             Action::Block if is_enforced => _ = tally.blocked.get_or_insert(position),
+            Action::Allow if is_enforced && rule.source.is_order() => tally.free(position),
             Action::Allow if is_enforced => _ = tally.allowed.get_or_insert(position),
             Action::Limit(_) | Action::Block | Action::Allow => {}
         }

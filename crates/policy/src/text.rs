@@ -7,8 +7,10 @@
 //!
 //! Knows no file and no clock. Numbers are decimals read from their text; there is no float in here.
 
+mod canonical;
 mod cases;
 mod choice;
+mod compose;
 mod condition;
 mod cost;
 mod date;
@@ -16,6 +18,7 @@ mod decimal;
 mod default_tier;
 mod did_you_mean;
 mod document;
+mod entry;
 mod events;
 mod fields;
 mod fixed_window;
@@ -29,7 +32,9 @@ mod limit;
 mod limit_fault;
 mod mistakes;
 mod network;
+mod order;
 mod path;
+mod plain_row;
 mod rate;
 mod reason_header;
 mod rule;
@@ -41,31 +46,25 @@ mod settings;
 mod short_form;
 mod snippet;
 mod span;
+mod standing;
 mod store;
 mod tokens;
 mod tree;
 mod value_test;
 
+pub(crate) use compose::compose;
 pub use mistakes::{Mistake, Mistakes};
 
-use crate::Policy;
-use found::Found;
+/// A value that stands in no text: the field of a row or an order, by its position among the fields.
+fn field_node(text: &str, field: usize, is_number: bool) -> tree::Node<'_> {
+    let kind = if is_number { tree::Kind::Plain(text.into()) } else { tree::Kind::Quoted(text.into()) };
+    tree::Node { place: field_place(field), kind }
+}
+
+/// The place of that field.
+fn field_place(field: usize) -> tree::Place {
+    tree::Place { start: field, end: field, line: 0 }
+}
 
 /// Largest policy text: 4 MiB. More is not written by people, and 10,000 rules fit well.
 const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-impl Policy {
-    /// Reads a policy, in YAML or JSON: `{rules: […], …}`, a list of rules, or one rule. `name_of_file` is for the messages alone.
-    ///
-    /// Refused whole, with every mistake listed, or true as it stands.
-    pub fn parse(name_of_file: &str, text: &str) -> Result<Policy, Mistakes> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut found = Found::default();
-        let tree = events::read(text, &mut found);
-        let policy = tree.as_ref().and_then(|root| document::read(root, &mut found));
-        match policy {
-            Some(policy) if found.is_empty() => Ok(policy),
-            _ => Err(Mistakes::new(name_of_file, text, tree.as_ref(), found)),
-        }
-    }
-}

@@ -13,6 +13,7 @@ use std::net::IpAddr;
 
 use arrayvec::ArrayVec;
 use ipnet::IpNet;
+use serde_json::Value;
 
 use crate::KeySource;
 use crate::key_source::CLIENT_BITS_V6;
@@ -122,7 +123,13 @@ pub(crate) fn find_for_key<'v>(
     }
 }
 
-fn network<'v>(kind: PartKind, address: IpAddr, v4: u8, v6: u8) -> Option<Found<'v>> {
+/// What a claim of this value gives to a key.
+pub(crate) fn claim_of<'v>(value: &'v Value, scratch: &'v mut Scratch) -> Option<Found<'v>> {
+    claim::find(value, &[], scratch)
+}
+
+/// The network that an address is in, of so many bits.
+pub(crate) fn network<'v>(kind: PartKind, address: IpAddr, v4: u8, v6: u8) -> Option<Found<'v>> {
     let bits = if address.is_ipv4() { v4.min(32) } else { v6.min(128) };
     IpNet::new(address, bits).ok().map(|network| Found::Network(kind, network.trunc()))
 }

@@ -15,7 +15,7 @@ use tollgate_core::Cost;
 use tollgate_policy::{
     Action, AnswerSettings, Claims, ClientAddressSettings, Condition, Consistency, CostPlan, CostSource,
     Facts, Group, HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, OnStoreFailure, PathPattern,
-    PathTest, Policy, Rule, RuleBook, Ruling, Scope, ValueTest,
+    PathTest, Policy, Rule, RuleBook, Ruling, Scope, Source, ValueTest,
 };
 
 #[track_caller]
@@ -86,6 +86,8 @@ fn of_all_kinds() -> Policy {
         condition,
         reason: "".into(),
         until_unix_s: None,
+        trusts_upstream_claims: false,
+        source: Source::File,
         line: 1,
     });
     policy

@@ -25,6 +25,7 @@ pub(crate) fn holds(condition: &Condition, request: &Request<'_>, trusts_upstrea
         Condition::Method(methods) => methods.meets(request.method),
         Condition::Host(pattern) => request.host().is_some_and(|host| host_matches(pattern, host)),
         Condition::Value(source, test) => value_holds(source, test, request, trusts_upstream),
+        Condition::Client(client) => client.is(request),
     }
 }
 

@@ -138,6 +138,7 @@ pub(super) fn why_switch_does_not_apply(
         };
         return Some(format!("it expired {ago} ago"));
     }
-    let applies = holds(&switch.condition, request, false);
-    (!applies).then(|| why_not(&switch.condition, request, false))
+    let trusts_upstream = switch.trusts_upstream_claims;
+    let applies = holds(&switch.condition, request, trusts_upstream);
+    (!applies).then(|| why_not(&switch.condition, request, trusts_upstream))
 }

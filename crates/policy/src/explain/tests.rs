@@ -5,7 +5,7 @@ use super::*;
 use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
     Claims, Condition, Consistency, CostPlan, CostSource, Group, KeySource, KillSwitch, MethodSet, Missing,
-    OnStoreFailure, StoreSettings, ValueTest,
+    OnStoreFailure, Source, StoreSettings, ValueTest,
 };
 
 /// What is said of the first rule, about a request for `/api/search`.
@@ -139,6 +139,8 @@ fn a_kill_switch_says_why_it_is_not_in_force() {
         condition,
         reason: "repairs".into(),
         until_unix_s,
+        trusts_upstream_claims: false,
+        source: Source::File,
         line: 1,
     };
     killed.kill_switches = vec![

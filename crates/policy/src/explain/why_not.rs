@@ -37,6 +37,7 @@ pub(super) fn why_not(condition: &Condition, request: &Request<'_>, trusts_upstr
             None => format!("the request names no host, and {} is asked for", host_words(pattern)),
         },
         Condition::Value(source, test) => why_value_not(source, test, request, trusts_upstream),
+        Condition::Client(client) => format!("it is for requests for which {client}"),
     }
 }
 
@@ -84,6 +85,7 @@ fn describe(condition: &Condition) -> String {
         Condition::Method(methods) => format!("the method is {}", method_words(*methods)),
         Condition::Host(pattern) => format!("the host is {}", host_words(pattern)),
         Condition::Value(source, test) => format!("`{source}` is {}", value_words(test)),
+        Condition::Client(client) => client.to_string(),
     }
 }
 

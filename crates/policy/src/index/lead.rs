@@ -1,8 +1,8 @@
-//! What a condition asks of host, path and method at the least: where it is filed.
+//! What a condition asks of client, host, path and method at the least: where it is filed.
 //!
 //! Promises that a request which meets the condition meets its lead, too. The reverse is not promised.
 
-use crate::{Condition, KeySource, MethodSet, PathPattern, ValueTest};
+use crate::{Client, Condition, KeySource, MethodSet, PathPattern, ValueTest};
 
 use super::ALL_METHODS;
 
@@ -15,6 +15,8 @@ pub(super) struct Lead<'c> {
     pub(super) hosts: Option<Vec<Host<'c>>>,
     pub(super) paths: Option<Vec<PathLead<'c>>>,
     pub(super) methods: MethodSet,
+    /// One client alone.
+    pub(super) client: Option<&'c Client>,
 }
 
 /// A host that is asked for.
@@ -36,15 +38,19 @@ pub(super) struct PathLead<'c> {
 }
 
 impl<'c> Lead<'c> {
-    const ANYTHING: Lead<'static> = Lead { hosts: None, paths: None, methods: ALL_METHODS };
+    const ANYTHING: Lead<'static> = Lead { hosts: None, paths: None, methods: ALL_METHODS, client: None };
 
     /// What `condition` asks at the least.
     pub(super) fn of(condition: &'c Condition) -> Lead<'c> {
         match condition {
             Condition::All(all) => all.iter().map(Lead::of).fold(Lead::ANYTHING, Lead::and),
             Condition::Any(any) => {
-                let nothing =
-                    Lead { hosts: Some(Vec::new()), paths: Some(Vec::new()), methods: MethodSet::NONE };
+                let nothing = Lead {
+                    hosts: Some(Vec::new()),
+                    paths: Some(Vec::new()),
+                    methods: MethodSet::NONE,
+                    client: None,
+                };
                 any.iter().map(Lead::of).fold(nothing, Lead::or)
             }
             Condition::Path(test) => {
@@ -59,6 +65,7 @@ impl<'c> Lead<'c> {
                 let methods = methods.iter().map(|method| MethodSet::of(method));
                 Lead { methods: methods.fold(MethodSet::NONE, MethodSet::with), ..Lead::ANYTHING }
             }
+            Condition::Client(client) => Lead { client: Some(client), ..Lead::ANYTHING },
             Condition::Always | Condition::Not(_) | Condition::Value(..) => Lead::ANYTHING,
         }
     }
@@ -76,6 +83,7 @@ impl<'c> Lead<'c> {
             hosts: shorter(self.hosts, other.hosts),
             paths: tighter(self.paths, other.paths),
             methods: MethodSet(self.methods.0 & other.methods.0),
+            client: self.client.or(other.client),
         }
     }
 
@@ -85,6 +93,7 @@ impl<'c> Lead<'c> {
             hosts: joined(self.hosts, other.hosts),
             paths: joined(self.paths, other.paths),
             methods: self.methods.with(other.methods),
+            client: None,
         }
     }
 }

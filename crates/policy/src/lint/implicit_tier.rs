@@ -8,8 +8,9 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
         let mut members = book.members(at);
         let (Some(first), Some(last)) = (members.next(), members.next_back()) else { continue };
         let message = format!(
-            "it is the default tier of the rules from `{}` on line {} on, and applies only where none of them does",
-            first.rule.name, first.rule.line
+            "it is the default tier of the rules from `{}` {} on, and applies only where none of them does",
+            first.rule.name,
+            first.rule.place_text()
         );
         let cure = format!("write the group out: `- {{group: {}, combine: first, rules: […]}}`", group.name);
         found.push(last.lint(LintKind::ImplicitTier, message, cure));

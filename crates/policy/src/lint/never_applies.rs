@@ -21,10 +21,11 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
                 .or_else(|| behind_tiers(book, subject)),
         );
     }
-    let switches = book.policy.kill_switches.iter();
+    let switches = book.policy.kill_switches.iter().filter(|switch| !switch.source.is_order());
     found.extend(switches.filter(|switch| Terms::of(&switch.condition).is_never()).map(|switch| Lint {
         kind: LintKind::NeverMatches,
         rule: None,
+        source: switch.source.clone(),
         line: switch.line,
         message: format!("kill switch `{}`: {CONTRADICTION}", switch.name),
         cure: CONTRADICTION_CURE.to_owned(),
@@ -63,7 +64,7 @@ fn overruled(subject: &Subject<'_>, overruling: &[&Subject<'_>]) -> Option<Lint>
         .find(|other| wins(other) && other.sees_claims_as(subject) && other.terms.covers(&subject.terms))?;
     let verb = if by.rule.action == Action::Block { "blocks" } else { "allows" };
     let message =
-        format!("rule `{}` on line {} {verb} every request that it governs", by.rule.name, by.rule.line);
+        format!("rule `{}` {} {verb} every request that it governs", by.rule.name, by.rule.place_text());
     let cure = "narrow the `match` of that rule, or delete this one";
     Some(subject.lint(LintKind::NeverMatches, message, cure))
 }
@@ -77,7 +78,7 @@ fn behind_tiers(book: &Book<'_>, subject: &Subject<'_>) -> Option<Lint> {
     let one = earlier.iter().find(|other| other.terms.covers(&subject.terms));
     let who = match one {
         Some(other) => {
-            format!("rule `{}` on line {}, an earlier tier, takes", other.rule.name, other.rule.line)
+            format!("rule `{}` {}, an earlier tier, takes", other.rule.name, other.rule.place_text())
         }
         None if earlier.len() > 1 && subject.terms.is_covered_by(&terms_of(earlier.iter().copied())) => {
             "the earlier tiers together take".to_owned()
@@ -96,7 +97,7 @@ mod tests {
         all, found, found_in, grouped, header, method, not, one_of, path, plan_claim, policy, present, rule,
         tiers,
     };
-    use crate::{Condition, KeySource, KillSwitch, Missing, Mode, Rule, ValueTest};
+    use crate::{Condition, KeySource, KillSwitch, Missing, Mode, Rule, Source, ValueTest};
 
     #[test]
     fn a_rule_that_contradicts_itself_never_matches() {
@@ -145,6 +146,8 @@ mod tests {
                 condition,
                 reason: "flood".into(),
                 until_unix_s: None,
+                trusts_upstream_claims: false,
+                source: Source::File,
                 line: 9,
             });
             policy.lints()

@@ -1,7 +1,7 @@
 //! What becomes of the limits while a shared store does not answer (F1).
 
 use super::{Book, Lint, LintKind, Subject};
-use crate::{Action, OnStoreFailure};
+use crate::{Action, OnStoreFailure, Source};
 
 /// `unknown-instances`, once for the policy, and `fails-open`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
@@ -31,6 +31,7 @@ fn unknown_instances(book: &Book<'_>) -> Option<Lint> {
     Some(Lint {
         kind: LintKind::UnknownInstances,
         rule: None,
+        source: Source::File,
         line: book.policy.store_line,
         message: format!(
             "`store` has no `instances_max`: while the store is down, {whom} back on shares by the largest number of instances \

@@ -119,6 +119,8 @@ fn take_apart(condition: &Condition, is_negated: bool) -> Option<Vec<Term<'_>>> 
         (Condition::Path(test), _) => single(Atom::Path(test), is_negated),
         (Condition::Host(pattern), _) => single(Atom::Host(pattern), is_negated),
         (Condition::Value(source, test), _) => single(Atom::of_value(source, test), is_negated),
+        // Only standing orders say this, and those are not judged.
+        (Condition::Client(_), _) => None,
     }
 }
 

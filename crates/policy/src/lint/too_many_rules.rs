@@ -54,8 +54,9 @@ const CURE: &str =
 
 fn message(first: &Subject<'_>) -> String {
     format!(
-        "with this rule, more than {CHARGES_MAX} apply to one request, from `{}` on line {} on, and such a request is refused",
-        first.rule.name, first.rule.line
+        "with this rule, more than {CHARGES_MAX} apply to one request, from `{}` {} on, and such a request is refused",
+        first.rule.name,
+        first.rule.place_text()
     )
 }
 
@@ -66,7 +67,7 @@ fn slots<'b, 'p>(book: &'b Book<'p>) -> Vec<Slot<'b, 'p>> {
     let whole =
         groups.filter(|members| !members.is_empty() && members.iter().all(|member| may_charge(member)));
     let mut slots: Vec<Slot<'b, 'p>> = alone.map(|subject| vec![subject]).chain(whole).collect();
-    slots.sort_by_key(|slot| slot.first().map(|subject| subject.rule.line));
+    slots.sort_by_key(|slot| slot.first().map(|subject| (&subject.rule.source, subject.rule.line)));
     slots
 }
 

@@ -6,7 +6,7 @@
 use ipnet::{IpNet, Ipv6Net};
 
 use super::{Book, Lint, LintKind};
-use crate::Trust;
+use crate::{Source, Trust};
 
 /// A network of IPv4 with fewer bits holds strangers: the widest that is private has 8.
 const BITS_MIN_V4: u8 = 8;
@@ -20,6 +20,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     found.push(Lint {
         kind: LintKind::TrustsEveryone,
         rule: None,
+        source: Source::File,
         line: book.policy.client_address_line,
         message: format!(
             "`trusted_proxies` holds `{wide}`: a stranger in there names the client's address, and gets a fresh bucket each \

@@ -17,6 +17,8 @@ const GROUPS_ON_STACK: usize = 16;
 pub(crate) struct Tally {
     pub(crate) blocked: Option<usize>,
     pub(crate) allowed: Option<usize>,
+    /// The standing order that allows, unless one blocks.
+    freed: Option<usize>,
     pub(crate) key_missing: Option<usize>,
     hits: ArrayVec<(usize, bool), { CHARGES_MAX + SHADOW_HITS_MAX }>,
     enforced: usize,
@@ -40,6 +42,7 @@ impl Tally {
         Tally {
             blocked: None,
             allowed: None,
+            freed: None,
             key_missing: None,
             hits: ArrayVec::new(),
             enforced: 0,
@@ -67,6 +70,18 @@ impl Tally {
         }
     }
 
+    /// Notes a standing order that allows. Orders that block are considered before, and win.
+    pub(super) fn free(&mut self, rule: usize) {
+        if self.blocked.is_none() {
+            self.freed.get_or_insert(rule);
+        }
+    }
+
+    /// Whether no later rule can change the ruling.
+    pub(super) fn is_settled(&self) -> bool {
+        self.blocked.is_some() || self.freed.is_some()
+    }
+
     /// Notes a rule whose bucket is to be charged.
     pub(super) fn charge(&mut self, rule: usize, is_enforced: bool) {
         let (count, max) = if is_enforced {
@@ -89,7 +104,9 @@ impl Tally {
 
     /// What becomes of the request.
     pub(crate) fn ruling(&self) -> Ruling {
-        if let Some(rule) = self.blocked {
+        if let Some(rule) = self.freed {
+            Ruling::Allowed { rule }
+        } else if let Some(rule) = self.blocked {
             Ruling::Blocked { rule }
         } else if let Some(rule) = self.allowed {
             Ruling::Allowed { rule }

@@ -53,7 +53,11 @@ fn tests_only_the_caller(condition: &Condition) -> bool {
         }
         Condition::All(tests) | Condition::Any(tests) => tests.iter().all(tests_only_the_caller),
         Condition::Not(test) => tests_only_the_caller(test),
-        Condition::Always | Condition::Path(_) | Condition::Method(_) | Condition::Host(_) => false,
+        Condition::Always
+        | Condition::Path(_)
+        | Condition::Method(_)
+        | Condition::Host(_)
+        | Condition::Client(_) => false,
     }
 }
 

@@ -15,10 +15,42 @@ pub(super) const FIELDS: [&str; 9] =
 /// So many names of a mapping are asked whether a rule has them.
 const NAMES_ASKED_MAX: usize = 64;
 /// Most rules of a policy.
-const RULES_MAX: usize = 20_000;
+pub(super) const RULES_MAX: usize = 20_000;
+
+/// A policy as it was typed: everything but its rules, and those as they are listed, each with its name.
+pub(super) struct TypedPolicy {
+    pub(super) policy: Policy,
+    pub(super) entries: Vec<Entry>,
+}
+
+impl TypedPolicy {
+    /// One without rules, all of whose settings are the usual ones.
+    pub(super) fn empty() -> TypedPolicy {
+        let policy = Policy {
+            name: "default".into(),
+            mode: Mode::Enforce,
+            rules: Vec::new(),
+            groups: Vec::new(),
+            kill_switches: Vec::new(),
+            answers: AnswerSettings::default(),
+            client_address: ClientAddressSettings::default(),
+            client_address_line: 1,
+            jwt: None,
+            store: None,
+            store_line: 1,
+        };
+        TypedPolicy { policy, entries: Vec::new() }
+    }
+
+    /// The policy with its rules, those of groups in their groups.
+    pub(super) fn arranged(self) -> Policy {
+        let (rules, groups) = arrange(self.entries);
+        Policy { rules, groups, ..self.policy }
+    }
+}
 
 /// Reads the policy; `None` after a mistake.
-pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     match &root.kind {
         Kind::List(_) => bare(rules(root, found)?, root, found),
         Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
@@ -41,26 +73,14 @@ fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
     !names.iter().any(is_of_policy) && names.iter().take(NAMES_ASKED_MAX).any(is_of_rule)
 }
 
-fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+fn bare(entries: Vec<Entry>, root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     let mut names = Names::default();
     typed_names(root, &mut names, found);
-    let (rules, groups) = assemble(entries, names, found)?;
-    Some(Policy {
-        name: "default".into(),
-        mode: Mode::Enforce,
-        rules,
-        groups,
-        kill_switches: Vec::new(),
-        answers: AnswerSettings::default(),
-        client_address: ClientAddressSettings::default(),
-        client_address_line: 1,
-        jwt: None,
-        store: None,
-        store_line: 1,
-    })
+    let entries = named(entries, names, found)?;
+    Some(TypedPolicy { entries, ..TypedPolicy::empty() })
 }
 
-fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
+fn document(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     let cure = "write `rules:` and a list of rules, a list alone, or one rule";
     let mut fields = Fields::of(root, "the policy", cure, found)?;
     // Editors that complete JSON look for their schema here.
@@ -92,12 +112,12 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
     if let Some(rules) = root.field("rules") {
         typed_names(rules, &mut names, found);
     }
-    let (rules, groups) = assemble(rules?, names, found)?;
-    Some(Policy {
+    let entries = named(rules?, names, found)?;
+    let policy = Policy {
         name: name?,
         mode: mode?,
-        rules,
-        groups,
+        rules: Vec::new(),
+        groups: Vec::new(),
         kill_switches: switches?,
         answers: answers?,
         client_address: client_address?,
@@ -111,7 +131,8 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<Policy> {
             Some((_, store)) => Some(store?),
             None => None,
         },
-    })
+    };
+    Some(TypedPolicy { policy, entries })
 }
 
 /// The entries of a list of rules; those with mistakes are left out.
@@ -140,6 +161,14 @@ fn rules(node: &Node<'_>, found: &mut Found) -> Option<Vec<Entry>> {
     Some(items.iter().filter_map(|item| group::read(item, found)).collect())
 }
 
+/// Reads what one entry of the list says: a rule or a group, with names; `None` after a mistake.
+pub(super) fn entry(root: &Node<'_>, found: &mut Found) -> Option<Entry> {
+    let entry = group::read(root, found);
+    let mut names = Names::default();
+    typed_names(root, &mut names, found);
+    named(vec![entry?], names, found)?.pop()
+}
+
 /// The names that were typed, also those of rules that are no rules: one name twice is a mistake of its own.
 fn typed_names(node: &Node<'_>, names: &mut Names, found: &mut Found) {
     match &node.kind {
@@ -157,44 +186,52 @@ fn typed_names(node: &Node<'_>, names: &mut Names, found: &mut Found) {
     }
 }
 
-/// Names everything, and puts the rules into their groups.
-fn assemble(entries: Vec<Entry>, mut names: Names, found: &mut Found) -> Option<(Vec<Rule>, Vec<Group>)> {
-    let (mut rules, mut groups, mut is_written_out) = (Vec::new(), Vec::new(), Vec::new());
+/// Names every rule that has no name; two rules or two groups of one name are a mistake.
+fn named(mut entries: Vec<Entry>, mut names: Names, found: &mut Found) -> Option<Vec<Entry>> {
     let mut group_names = Names::default();
-    let mut add = |typed: TypedRule, group: Option<usize>, is_grouped: bool, found: &mut Found| {
-        let TypedRule { mut rule, is_named, head } = typed;
-        if !is_named {
-            rule.name = rule_name::made_of(&rule);
-            names.take(&rule.name, "rule", false, head, found);
+    let mut count = 0;
+    for entry in &mut entries {
+        if let Entry::Group(group) = entry {
+            group_names.take(&group.name, "group", true, group.place, found);
         }
-        rule.group = group;
-        rules.push(rule);
+        for typed in entry.rules_mut() {
+            count += 1;
+            if typed.make_name() {
+                names.take(&typed.rule.name, "rule", false, typed.head, found);
+            }
+        }
+    }
+    if count > RULES_MAX {
+        too_many(count, found);
+        return None;
+    }
+    Some(entries)
+}
+
+/// Puts rules that have names into their groups.
+pub(super) fn arrange(entries: Vec<Entry>) -> (Vec<Rule>, Vec<Group>) {
+    let (mut rules, mut groups, mut is_written_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut add = |typed: TypedRule, group: Option<usize>, is_grouped: bool| {
+        rules.push(Rule { group, ..typed.rule });
         is_written_out.push(is_grouped);
         rules.len() - 1
     };
     for entry in entries {
         match entry {
             Entry::Rule(typed) => {
-                add(*typed, None, false, found);
+                add(*typed, None, false);
             }
-            Entry::Group(TypedGroup { name, place, is_first, rules }) => {
-                group_names.take(&name, "group", true, place, found);
+            Entry::Group(TypedGroup { name, is_first, rules, .. }) => {
                 let group = is_first.then_some(groups.len());
-                let members = rules.into_iter().map(|typed| add(typed, group, true, found)).collect();
+                let members = rules.into_iter().map(|typed| add(typed, group, true)).collect();
                 if is_first {
                     groups.push(Group { name, rules: members, is_implicit: false });
                 }
             }
         }
     }
-    if rules.len() > RULES_MAX {
-        too_many(rules.len(), found);
-        return None;
-    }
-    if found.is_empty() {
-        default_tier::group_tiers(&mut rules, &mut groups, &is_written_out);
-    }
-    Some((rules, groups))
+    default_tier::group_tiers(&mut rules, &mut groups, &is_written_out);
+    (rules, groups)
 }
 
 fn too_many(rules: usize, found: &mut Found) {

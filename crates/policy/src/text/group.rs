@@ -17,6 +17,24 @@ pub(super) enum Entry {
     Group(TypedGroup),
 }
 
+impl Entry {
+    /// Its rules: one, or those of the group.
+    pub(super) fn rules(&self) -> &[TypedRule] {
+        match self {
+            Entry::Rule(rule) => std::slice::from_ref(rule),
+            Entry::Group(group) => &group.rules,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(super) fn rules_mut(&mut self) -> &mut [TypedRule] {
+        match self {
+            Entry::Rule(rule) => std::slice::from_mut(rule),
+            Entry::Group(group) => &mut group.rules,
+        }
+    }
+}
+
 /// A group as it was typed.
 pub(super) struct TypedGroup {
     pub(super) name: Box<str>,

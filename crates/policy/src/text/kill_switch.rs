@@ -1,6 +1,6 @@
 //! `kill_switches`: what is refused until further notice (P7).
 
-use crate::{Condition, KillSwitch};
+use crate::{Condition, KillSwitch, Source};
 
 use super::fields::Fields;
 use super::found::Found;
@@ -63,6 +63,8 @@ fn one(node: &Node<'_>, names: &mut Names, found: &mut Found) -> Option<KillSwit
         condition: condition?,
         reason: reason?.into(),
         until_unix_s,
+        trusts_upstream_claims: false,
+        source: Source::File,
         line: node.head().line,
     })
 }

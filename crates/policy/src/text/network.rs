@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::choice;
 use super::found::Found;
-use super::tree::Node;
+use super::tree::{Node, Place};
 
 /// Most networks in one list.
 const NETWORKS_MAX: usize = 10_000;
@@ -38,10 +38,15 @@ fn one(node: &Node<'_>, field: &str, found: &mut Found) -> Option<IpNet> {
         );
         return None;
     };
+    sound(network, node.place, found)
+}
+
+/// A network without bits of a host, or a mistake; as IPv4 if it can be.
+pub(super) fn sound(network: IpNet, place: Place, found: &mut Found) -> Option<IpNet> {
     if network.addr() != network.network() {
-        let what = format!("`{text}` has bits set beyond its first {}", network.prefix_len());
+        let what = format!("`{network}` has bits set beyond its first {}", network.prefix_len());
         let cure = format!("write `{}`, or `{}` for this one address", network.trunc(), network.addr());
-        found.add(node.place, what, cure);
+        found.add(place, what, cure);
         return None;
     }
     Some(unmapped(network))

@@ -2,7 +2,7 @@
 
 use crate::presets::{self, Preset};
 use crate::{
-    Action, Condition, Consistency, CostPlan, CostSource, Missing, Mode, OnStoreFailure, Rule, Scope,
+    Action, Condition, Consistency, CostPlan, CostSource, Missing, Mode, OnStoreFailure, Rule, Scope, Source,
 };
 
 use super::fields::Fields;
@@ -60,6 +60,16 @@ pub(super) struct TypedRule {
     pub(super) rule: Rule,
     pub(super) is_named: bool,
     pub(super) head: Place,
+}
+
+impl TypedRule {
+    /// Gives it a name made of what it is about, unless it has one; whether it had none.
+    pub(super) fn make_name(&mut self) -> bool {
+        if !self.is_named {
+            self.rule.name = rule_name::made_of(&self.rule);
+        }
+        !self.is_named
+    }
 }
 
 /// Reads a rule, or adds what is wrong with it.
@@ -131,6 +141,8 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         settle_header,
         reason,
         message,
+        source: Source::File,
+        overrides: None,
         line: node.place.line,
     };
     Some(TypedRule { rule, is_named: name_node.is_some(), head })

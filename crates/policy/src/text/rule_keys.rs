@@ -64,7 +64,8 @@ pub(super) fn read(
     }
 }
 
-fn scope(node: &Node<'_>, found: &mut Found) -> Option<Scope> {
+/// What a rule is about, by its name, or a mistake.
+pub(super) fn scope(node: &Node<'_>, found: &mut Found) -> Option<Scope> {
     let cure = match node.scalar().unwrap_or_default() {
         "organization" | "org" | "tenant" | "customer" | "account" => Some("write `organisation`"),
         "address" | "ip:address" | "client_ip" => Some("write `ip`"),
@@ -144,7 +145,7 @@ fn keys_of(
 }
 
 /// Whether the buckets that these keys pick are what the scope says they are. Parts that divide them further do no harm.
-fn is_about(scope: Scope, keys: &[KeySource], condition: Option<&Condition>) -> bool {
+pub(super) fn is_about(scope: Scope, keys: &[KeySource], condition: Option<&Condition>) -> bool {
     use KeySource as K;
     let has = |test: fn(&K) -> bool| keys.iter().any(test);
     match scope {
@@ -190,7 +191,7 @@ fn tests_route(condition: &Condition) -> bool {
         Condition::Path(_) | Condition::Host(_) | Condition::Value(KeySource::Path, _) => true,
         Condition::All(tests) | Condition::Any(tests) => tests.iter().any(tests_route),
         Condition::Not(test) => tests_route(test),
-        Condition::Always | Condition::Method(_) | Condition::Value(..) => false,
+        Condition::Always | Condition::Method(_) | Condition::Value(..) | Condition::Client(_) => false,
     }
 }
 

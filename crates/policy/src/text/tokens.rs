@@ -18,6 +18,7 @@ pub(super) fn micros(node: &Node<'_>, field: &str, example: &str, found: &mut Fo
     if micros == 0 {
         let cure = match field {
             "burst" | "queue" | "quota" => "write 1 or more; to refuse everything, use `action: block`",
+            "burst_capacity" => "write 1 or more; to switch the row off, set `is_active` to false",
             _ => "write a number above 0; for requests that cost nothing, use `action: allow`",
         };
         found.add(node.place, format!("`{field}` is 0"), cure);

@@ -1,16 +1,26 @@
-//! Whose token is whose.
+//! Whose token is whose: those on record, and the one that the settings may name.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tollgate_records::{Records, Role, TokenCheck};
 
 use super::caller::Caller;
 use super::guard::Bearer;
-use super::role::Role;
+use super::on_record::refused;
 use crate::http::Problem;
 use crate::resp::Password;
+
+/// What the holder of the token of the settings is called.
+const OF_SETTINGS: &str = "settings";
 
 /// Every token that opens this door.
 #[derive(Debug, Default)]
 pub(crate) struct Keyring {
     /// The one that the settings name: its holder may do everything.
     configured: Option<Password>,
+    records: Option<Records>,
+    /// Whether any token was ever seen on record. Tokens are revoked, and stay.
+    is_any_on_record: AtomicBool,
 }
 
 /// Why a token is nobody's.
@@ -27,23 +37,37 @@ pub(crate) enum NoHolder {
 }
 
 impl Keyring {
-    /// The token of the settings, if they have one.
-    pub(crate) fn new(configured: Option<Password>) -> Keyring {
-        Keyring { configured }
+    /// The tokens on record, and that of the settings.
+    pub(crate) fn new(configured: Option<Password>, records: Option<Records>) -> Keyring {
+        Keyring { configured, records, is_any_on_record: AtomicBool::new(false) }
     }
 
-    /// Who holds a token.
-    pub(crate) async fn holder(&self, token: Bearer<'_>) -> Result<Caller, NoHolder> {
-        let is_configured = self.configured.as_ref().is_some_and(|known| known.is(token.as_str().as_bytes()));
-        if is_configured {
-            let token = Some("settings".to_owned());
-            return Ok(Caller { name: "settings".to_owned(), token, role: Role::Admin });
+    /// Who holds a token. How long it takes tells nothing of what is right about it.
+    pub(super) async fn holder(&self, token: Bearer<'_>) -> Result<Caller, NoHolder> {
+        if self.configured.as_ref().is_some_and(|known| known.is(token.as_str().as_bytes())) {
+            let name = OF_SETTINGS.to_owned();
+            return Ok(Caller { token: Some(name.clone()), name, role: Role::Admin });
         }
-        Err(NoHolder::Unknown)
+        let Some(records) = &self.records else { return Err(NoHolder::Unknown) };
+        match records.check_token(token.as_str()).await {
+            Ok(TokenCheck::Good(known)) => {
+                Ok(Caller { name: known.name, token: Some(known.token_id), role: known.role })
+            }
+            Ok(TokenCheck::Unknown) => Err(NoHolder::Unknown),
+            Ok(TokenCheck::Expired(_)) => Err(NoHolder::Expired),
+            Ok(TokenCheck::Revoked(_)) => Err(NoHolder::Revoked),
+            Err(error) => Err(NoHolder::Unavailable(refused(&error))),
+        }
     }
 
-    /// Whether there is no token at all.
-    pub(crate) async fn is_empty(&self) -> Result<bool, Problem> {
-        Ok(self.configured.is_none())
+    /// Whether there is no token at all, and never was.
+    pub(super) async fn is_empty(&self) -> Result<bool, Problem> {
+        if self.configured.is_some() || self.is_any_on_record.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let Some(records) = &self.records else { return Ok(true) };
+        let is_any = !records.tokens().await.map_err(|error| refused(&error))?.is_empty();
+        self.is_any_on_record.fetch_or(is_any, Ordering::Relaxed);
+        Ok(!is_any)
     }
 }

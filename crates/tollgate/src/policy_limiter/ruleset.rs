@@ -184,12 +184,14 @@ impl Ruleset {
         Some(Handles { here: here.as_ref()?, in_ledger: buckets.in_ledger[usize::from(is_shadow)] })
     }
 
-    /// Sends for the bucket that a client most likely has under the first rule.
+    /// Sends for the bucket that a client most likely has under the first rule that is no standing order.
     #[inline]
     pub(super) fn send_for(&self, address: Option<IpAddr>) {
-        if let Some(rule) = self.rules.first().and_then(|buckets| buckets.enforced.as_ref()) {
-            self.book.foresee(address, |key| rule.send_for(key));
-        }
+        self.book.foresee(address, |rule, key| {
+            if let Some(rule) = self.rules.get(rule).and_then(|buckets| buckets.enforced.as_ref()) {
+                rule.send_for(key);
+            }
+        });
     }
 
     /// Whether the response matters to the charges of a rule: it takes places, settles or refunds.

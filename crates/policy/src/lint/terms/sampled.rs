@@ -159,6 +159,7 @@ fn meets(condition: &Condition, sample: &Sample) -> bool {
                 .is_ok_and(|address: std::net::IpAddr| networks.iter().any(|net| net.contains(&address))),
             ValueTest::Present => true,
         }),
+        Condition::Client(_) => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 use fastrand::Rng;
+use ipnet::IpNet;
 use regex::Regex;
 use serde_json::json;
 use tollgate_core::Cost;
@@ -10,8 +11,9 @@ use tollgate_core::Cost;
 use super::naive;
 use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
-    Action, Claims, Condition, CostPlan, CostSource, Facts, KeySource, KillSwitch, MethodSet, Missing, Mode,
-    Outcome, PathPattern, PathTest, Policy, Rule, RuleBook, Ruling, ValueTest,
+    Action, Claims, Client, Condition, CostPlan, CostSource, Facts, KeyShape, KeySource, KillSwitch,
+    MethodSet, Missing, Mode, Outcome, PathPattern, PathTest, Policy, Rule, RuleBook, Ruling, Source,
+    ValueTest,
 };
 
 const PATHS: [&str; 14] = [
@@ -80,11 +82,12 @@ fn condition(random: &mut Rng, depth: u8) -> Condition {
             MethodSet::of(pick(random, &METHODS)).with(MethodSet::of(pick(random, &METHODS))),
         ),
         8 => host(pick(random, &HOST_PATTERNS)),
-        _ => match random.u8(..5) {
+        _ => match random.u8(..6) {
             0 => Condition::Value(source(random), ValueTest::Present),
             1 => Condition::Value(source(random), ValueTest::Matches(Regex::new("[1b]").unwrap())),
             2 => is(KeySource::Host, &["x", "h.x"]),
             3 => is(KeySource::Method, &[pick(random, &METHODS)]),
+            4 => Condition::Client(client(random)),
             _ => is(source(random), &["1", "bob", "pro", "10.0.0.1"]),
         },
     }
@@ -116,6 +119,29 @@ fn random_rule(random: &mut Rng, position: usize) -> Rule {
     }
 }
 
+/// A standing order about some client.
+fn order(random: &mut Rng, action: Action) -> Rule {
+    let condition = Condition::Client(client(random));
+    Rule { condition, action, source: Source::Order(1), ..rule("order") }
+}
+
+fn client(random: &mut Rng) -> Client {
+    match random.u8(..4) {
+        0 => Client::User("bob".into()),
+        1 => Client::Within(IpNet::new(Ipv4Addr::new(10, 0, 0, random.u8(..3)).into(), 32).unwrap()),
+        2 => Client::Within(IpNet::new(Ipv4Addr::new(10, 0, 0, 0).into(), 31).unwrap()),
+        _ => {
+            let keys = vec![header("k")];
+            let key =
+                Rule { keys: keys.clone(), ..rule("k") }.key_of(pick(random, &["1", "bob", "anonymous"]));
+            Client::Key {
+                shape: KeyShape { keys, trusts_upstream_claims: false }.into(),
+                key: key.unwrap().into(),
+            }
+        }
+    }
+}
+
 fn random_policy(random: &mut Rng) -> Policy {
     let count = pick(random, &[1, 3, 8, 20, 80]);
     let mut rules: Vec<Rule> = (0..count).map(|position| random_rule(random, position)).collect();
@@ -131,6 +157,18 @@ fn random_policy(random: &mut Rng) -> Policy {
             *limit = Rule { keys: limit.keys.clone(), cost: limit.cost.clone(), ..rule(&limit.name) };
         }
     }
+    if random.u8(..3) == 0 {
+        // Orders that block, then orders that allow, before all rules.
+        let actions = [Action::Block, Action::Block, Action::Allow, Action::Allow];
+        let mut orders = Vec::new();
+        for action in actions {
+            if random.u8(..4) == 0 {
+                orders.push(order(random, action));
+            }
+        }
+        orders.append(&mut rules);
+        rules = orders;
+    }
     let mut policy = policy(rules);
     policy.mode = pick(random, &[Mode::Enforce, Mode::Enforce, Mode::Enforce, Mode::Shadow, Mode::Off]);
     if random.u8(..8) == 0 {
@@ -141,6 +179,8 @@ fn random_policy(random: &mut Rng) -> Policy {
             condition,
             reason: "why".into(),
             until_unix_s,
+            trusts_upstream_claims: false,
+            source: Source::File,
             line: 1,
         });
     }

@@ -7,8 +7,8 @@ use crate::cost::price;
 use crate::key::{Key, first_missing};
 use crate::request::{Request, RequestRoom};
 use crate::{
-    Action, Condition, Facts, HostPattern, MethodSet, Missing, Mode, PathPattern, Policy, Rule, Ruling,
-    normal_path,
+    Action, Client, Condition, Facts, HostPattern, MethodSet, Missing, Mode, PathPattern, Policy, Rule,
+    Ruling, normal_path,
 };
 
 /// A hit: rule, key, cost in micro-tokens, whether it is enforced.
@@ -30,6 +30,12 @@ pub(super) fn rule_on(policy: &Policy, facts: &Facts<'_>, unix_s: u64) -> (Rulin
             .find(|(rule, is_enforced)| *is_enforced && wanted(&policy.rules[*rule]))
             .map(|(rule, _)| *rule)
     };
+    if let Some(rule) = first(&|rule| rule.action == Action::Block && rule.source.is_order()) {
+        return (Ruling::Blocked { rule }, Vec::new());
+    }
+    if let Some(rule) = first(&|rule| rule.action == Action::Allow && rule.source.is_order()) {
+        return (Ruling::Allowed { rule }, Vec::new());
+    }
     if let Some(rule) = first(&|rule| rule.action == Action::Block) {
         return (Ruling::Blocked { rule }, Vec::new());
     }
@@ -128,6 +134,12 @@ fn meets(condition: &Condition, facts: &Facts<'_>, request: &Request<'_>, trusts
                 PathPattern::Glob { regex, .. } => regex.is_match(&path),
             }
         }
-        Condition::Value(..) => holds(condition, request, trusts_upstream),
+        Condition::Client(Client::User(user)) => facts.user == Some(user),
+        Condition::Client(Client::Within(network)) => {
+            facts.address.is_some_and(|address| network.contains(&address))
+        }
+        Condition::Value(..) | Condition::Client(Client::Key { .. }) => {
+            holds(condition, request, trusts_upstream)
+        }
     }
 }

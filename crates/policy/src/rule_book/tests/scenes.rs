@@ -9,7 +9,7 @@ use tollgate_core::{CHARGES_MAX, Cost};
 use crate::built_by_hand::{claim, header, header_fields, is, path, policy, rule};
 use crate::{
     Action, Claims, Condition, CostPlan, CostSource, Facts, Hit, KeySource, KillSwitch, MethodSet, Missing,
-    Mode, Policy, Rule, RuleBook, Ruling,
+    Mode, Policy, Rule, RuleBook, Ruling, Source,
 };
 
 /// A hit, to keep.
@@ -56,10 +56,10 @@ fn what_is_foreseen_of_an_address_is_the_key_that_the_request_has() {
     ] {
         let book = RuleBook::new(policy(vec![Rule { keys, ..rule("first") }]));
         let mut foreseen = None;
-        book.foresee(Some(address), |key| foreseen = Some(key.to_vec()));
+        book.foresee(Some(address), |rule, key| foreseen = Some((rule, key.to_vec())));
         assert_eq!(foreseen.is_some(), is_foreseen);
         let (_, hits) = rule_on(&book, &Facts { address: Some(address), ..get("/") });
-        assert!(foreseen.is_none_or(|key| key == hits[0].key));
+        assert!(foreseen.is_none_or(|(rule, key)| rule == 0 && key == hits[0].key));
     }
 }
 
@@ -189,6 +189,8 @@ fn a_kill_switch_beats_block_beats_allow_beats_limits() {
         condition: path("/a/b/c"),
         reason: "we are repairing it".into(),
         until_unix_s: Some(1_001),
+        trusts_upstream_claims: false,
+        source: Source::File,
         line: 1,
     });
     let book = RuleBook::new(rules);
@@ -224,6 +226,8 @@ fn a_policy_that_only_watches_refuses_nobody() {
         condition,
         reason: "".into(),
         until_unix_s: None,
+        trusts_upstream_claims: false,
+        source: Source::File,
         line: 1,
     });
     watching.mode = Mode::Shadow;

@@ -1,0 +1,132 @@
+//! Connections to either database. Made when they are first needed; nothing here waits to be made.
+
+use std::str::FromStr as _;
+
+use sqlx::ConnectOptions as _;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+
+use crate::records_url::Place;
+use crate::session::Session;
+use crate::{RecordsError, RecordsOptions};
+
+/// What connections say they are, for `pg_stat_activity`.
+const APPLICATION_NAME: &str = "tollgate";
+
+/// Connections to either database.
+#[derive(Clone)]
+pub(crate) enum Pool {
+    /// A file has one writer at a time, so there is one; readers do not wait for it (WAL).
+    Sqlite { writer: SqlitePool, readers: SqlitePool, options: Box<SqliteConnectOptions> },
+    /// `listener` is a pool of one.
+    Postgres { calls: PgPool, listener: PgPool, options: Box<PgConnectOptions> },
+}
+
+impl Pool {
+    /// Connects to nothing yet. `None` where there is nothing to connect to.
+    pub(crate) fn new(place: &Place, options: &RecordsOptions) -> Option<Pool> {
+        match place {
+            Place::Off => None,
+            Place::Sqlite(path) => {
+                let connect = sqlite_options(path, options);
+                let of = |connections| {
+                    SqlitePoolOptions::new()
+                        .max_connections(connections)
+                        .acquire_timeout(options.answer_max)
+                        .idle_timeout(None)
+                        .max_lifetime(None)
+                        .test_before_acquire(false)
+                };
+                Some(Pool::Sqlite {
+                    writer: of(1).connect_lazy_with(connect.clone()),
+                    readers: of(options.connections_max).connect_lazy_with(connect.clone()),
+                    options: Box::new(connect),
+                })
+            }
+            Place::Postgres(url) => {
+                let connect = postgres_options(url, options);
+                let of = |connections| {
+                    PgPoolOptions::new().max_connections(connections).acquire_timeout(options.connect_max)
+                };
+                Some(Pool::Postgres {
+                    calls: of(options.connections_max).connect_lazy_with(connect.clone()),
+                    listener: of(1).idle_timeout(None).max_lifetime(None).connect_lazy_with(connect.clone()),
+                    options: Box::new(connect),
+                })
+            }
+        }
+    }
+
+    /// A transaction that sees one state of the database, and changes nothing.
+    pub(crate) async fn read(&self, options: &RecordsOptions) -> Result<Session, RecordsError> {
+        let begun = match self {
+            Pool::Sqlite { readers, .. } => readers.begin().await.map(Session::sqlite),
+            Pool::Postgres { calls, .. } => calls
+                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                .await
+                .map(Session::postgres),
+        };
+        begun
+            .map(|session| session.waiting(options.busy_max))
+            .map_err(|error| RecordsError::of(error, options.busy_max))
+    }
+
+    /// A transaction that may change things.
+    pub(crate) async fn write(&self, options: &RecordsOptions) -> Result<Session, RecordsError> {
+        let begun = match self {
+            // At once a writer: one that became it later would not wait for another, but fail.
+            Pool::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map(Session::sqlite),
+            Pool::Postgres { calls, .. } => calls.begin().await.map(Session::postgres),
+        };
+        begun
+            .map(|session| session.waiting(options.busy_max))
+            .map_err(|error| RecordsError::of(error, options.busy_max))
+    }
+
+    /// Ends every connection.
+    pub(crate) async fn close(&self) {
+        match self {
+            Pool::Sqlite { writer, readers, .. } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Pool::Postgres { calls, listener, .. } => {
+                listener.close().await;
+                calls.close().await;
+            }
+        }
+    }
+}
+
+fn sqlite_options(path: &std::path::Path, options: &RecordsOptions) -> SqliteConnectOptions {
+    let connect = SqliteConnectOptions::from_str("sqlite:").unwrap_or_default();
+    let connect = connect
+        .in_memory(false)
+        .shared_cache(false)
+        .filename(path)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        // In WAL a crash of the machine may lose the last changes, and nothing else.
+        .synchronous(SqliteSynchronous::Normal)
+        .foreign_keys(true)
+        .busy_timeout(options.busy_max)
+        .disable_statement_logging();
+    match options.sqlite_pages_max {
+        Some(pages) => connect.pragma("max_page_count", pages.to_string()),
+        None => connect,
+    }
+}
+
+fn postgres_options(url: &PgConnectOptions, options: &RecordsOptions) -> PgConnectOptions {
+    let name = url.get_application_name().unwrap_or(APPLICATION_NAME).to_owned();
+    let millis = |duration: std::time::Duration| format!("{}ms", duration.as_millis());
+    let settings = [
+        ("statement_timeout", millis(options.answer_max)),
+        ("lock_timeout", millis(options.busy_max)),
+        // One that was forgotten would hold the revision for ever.
+        ("idle_in_transaction_session_timeout", millis(options.answer_max)),
+    ];
+    url.clone().application_name(&name).options(settings).disable_statement_logging()
+}

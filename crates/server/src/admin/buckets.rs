@@ -1,0 +1,198 @@
+//! `/admin/v1/buckets`: one client's bucket under one rule, looked at, filled, given tokens (O2).
+//!
+//! In memory every instance has buckets of its own: with records the operation is told to all of them, this one included, and each does
+//! it once. A shared store has one bucket for all, and it is done there.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tollgate::policy::limit_text;
+use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
+use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
+
+use super::Operations;
+use super::call::{Call, done, ok};
+use super::on_record::refused;
+use super::rules::unknown_rule;
+use crate::http::{Problem, Reply, cost_of, millis_up, tokens_text};
+
+/// How long an operation is waited for that was told to all instances.
+const DONE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A bucket, as it stands.
+#[derive(Debug, Serialize)]
+struct Shown {
+    /// Whether it only watches.
+    shadow: bool,
+    algorithm: &'static str,
+    limit: String,
+    balance: Box<RawValue>,
+    full: Box<RawValue>,
+    /// None if it never can pay that.
+    next_admit_ms: Option<u64>,
+    full_in_ms: u64,
+    /// Whether anything is known of the client: a bucket that is full need not be kept.
+    exists: bool,
+    mode: &'static str,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawOperation {
+    rule: String,
+    key: String,
+    tokens: Option<f64>,
+    reason: String,
+}
+
+/// `GET /buckets?rule=…&key=…`, and `cost`, 1 unless told otherwise.
+pub(super) async fn look(call: Call) -> Result<Reply, Problem> {
+    let query = call.query(&["rule", "key", "cost"])?;
+    let (rule, key) = (query.must("rule")?, query.must("key")?);
+    let cost = query.parsed("cost", "a number of tokens")?.map_or(Ok(Cost::ONE), |cost| cost_of("cost", cost))?;
+    let buckets = call.operations.buckets(rule, key)?;
+    ok(&json!({ "rule": rule, "key": key, "buckets": shown(&buckets, cost).await? }))
+}
+
+/// `POST /buckets/reset`.
+pub(super) async fn reset(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let raw: RawOperation = call.json()?;
+    if raw.tokens.is_some() {
+        return Err(Problem::field("tokens", "`tokens` is for /buckets/grant; drop it".to_owned()));
+    }
+    operate(&call, raw, OperationKind::Reset, None).await
+}
+
+/// `POST /buckets/grant`.
+pub(super) async fn grant(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let raw: RawOperation = call.json()?;
+    let Some(tokens) = raw.tokens else {
+        let detail = "`tokens` is missing; say how many to give, as in \"tokens\": 10".to_owned();
+        return Err(Problem::field("tokens", detail));
+    };
+    let tokens = cost_of("tokens", tokens)?;
+    operate(&call, raw, OperationKind::Grant { amount: tokens.to_string() }, Some(tokens)).await
+}
+
+async fn operate(
+    call: &Call,
+    raw: RawOperation,
+    kind: OperationKind,
+    tokens: Option<Cost>,
+) -> Result<Reply, Problem> {
+    let RawOperation { rule, key, reason, .. } = raw;
+    if reason.trim().is_empty() {
+        return Err(Problem::field("reason", "`reason` is missing; say why, for the audit trail".to_owned()));
+    }
+    let operations = &call.operations;
+    let buckets = operations.buckets(&rule, &key)?;
+    let action = if tokens.is_some() { "bucket.grant" } else { "bucket.reset" };
+    let new = NewOperation { kind, rule, key, reason };
+    let (NewOperation { rule, key, reason, .. }, by) = (&new, &call.caller.name);
+    let is_done = match &operations.records {
+        None => {
+            give(&buckets, tokens).await?;
+            tracing::info!(by, rule, key, reason, "{action}");
+            true
+        }
+        Some(records) if operations.engine.ledger.is_some() => {
+            audit(records, call, action, &new, tokens).await?;
+            give(&buckets, tokens).await?;
+            true
+        }
+        Some(records) => {
+            let number = records.note_operation(&new, &call.author()).await.map_err(|error| refused(&error))?;
+            operations.follower.has_done(number, DONE_WITHIN).await
+        }
+    };
+    operations.events.tell_change(&json!({ "what": action, "rule": rule, "by": by }));
+    let answer = json!({ "rule": rule, "key": key, "done": is_done, "buckets": shown(&buckets, Cost::ONE).await? });
+    done(if is_done { StatusCode::OK } else { StatusCode::ACCEPTED }, &answer)
+}
+
+/// Writes down what is about to be done in the shared store: were it done first, it might never be written down.
+async fn audit(
+    records: &Records,
+    call: &Call,
+    action: &str,
+    new: &NewOperation,
+    tokens: Option<Cost>,
+) -> Result<(), Problem> {
+    let tokens = tokens.map(|tokens| tokens.to_string());
+    let target = format!("{} {}", new.rule, new.key);
+    let reason = Some(new.reason.as_str());
+    let note = AuditNote { action, target: &target, before: None, after: tokens.as_deref(), reason };
+    records.note_audit(&note, &call.author()).await.map(drop).map_err(|error| refused(&error))
+}
+
+/// Fills the buckets of a client, or gives them tokens: the shadow with the enforced one.
+pub(super) async fn give(buckets: &NamedBuckets, tokens: Option<Cost>) -> Result<(), Problem> {
+    for bucket in buckets.iter() {
+        match tokens {
+            Some(tokens) => bucket.grant(tokens).await,
+            None => bucket.reset().await,
+        }
+        .map_err(not_done)?;
+    }
+    Ok(())
+}
+
+impl Operations {
+    /// The buckets of a client that an operator names, under a rule in force.
+    pub(super) fn buckets(&self, rule: &str, key: &str) -> Result<NamedBuckets, Problem> {
+        let limiter = &self.engine.limiter;
+        let bytes = {
+            let policy = limiter.policy();
+            let known = policy.rules.iter().find(|known| &*known.name == rule);
+            let known = known.ok_or_else(|| unknown_rule(rule))?;
+            known.key_of(key).map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?
+        };
+        limiter.buckets(rule, &bytes).map_err(|error| match &error {
+            NoBuckets::Key(_) => Problem::field("key", error.to_string()).because("bad_key"),
+            NoBuckets::UnknownRule { .. } => unknown_rule(rule),
+            _ => Problem::field("rule", error.to_string()).because("no_buckets"),
+        })
+    }
+}
+
+async fn shown(buckets: &NamedBuckets, cost: Cost) -> Result<Vec<Shown>, Problem> {
+    let mut all = Vec::new();
+    for bucket in buckets.iter() {
+        all.push(show(bucket, cost).await?);
+    }
+    Ok(all)
+}
+
+async fn show(bucket: &NamedBucket, cost: Cost) -> Result<Shown, Problem> {
+    let look = bucket.look(cost).await.map_err(not_done)?;
+    Ok(Shown {
+        shadow: bucket.is_shadow(),
+        algorithm: look.limit.name(),
+        limit: limit_text(&look.limit),
+        balance: number(look.balance)?,
+        full: number(look.limit.full())?,
+        next_admit_ms: look.next_admit.map(millis_up),
+        full_in_ms: millis_up(look.full_in),
+        exists: look.exists(),
+        mode: look.mode.name(),
+    })
+}
+
+/// Tokens, exactly.
+fn number(tokens: Tokens) -> Result<Box<RawValue>, Problem> {
+    let number = RawValue::from_string(tokens_text(tokens));
+    number.map_err(|_| Problem::unavailable("the balance cannot be written"))
+}
+
+fn not_done(error: BucketError) -> Problem {
+    match error {
+        BucketError::Down(_) => Problem::unavailable(error.to_string()).because("store_unavailable"),
+        BucketError::Key(_) => Problem::field("key", error.to_string()).because("bad_key"),
+        _ => Problem::field("tokens", error.to_string()).because("cannot_grant"),
+    }
+}

@@ -1,0 +1,60 @@
+//! `/admin/v1/versions`: what the rule set was, who made it so, and the way back.
+
+use serde_json::json;
+
+use super::call::{Call, PAGE_MAX, PAGE_USUAL, ok};
+use super::on_record::{not_applied, refused};
+use super::rule_set::{RawBase, judge_of};
+use crate::http::{Problem, Reply, shown};
+
+/// `GET /versions`.
+pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
+    let query = call.query(&["cursor", "limit"])?;
+    let cursor = query.parsed("cursor", "the `cursor` of the page before")?;
+    let limit = query.limit(PAGE_USUAL, PAGE_MAX)? as usize;
+    let records = call.operations.on_record()?;
+    let versions = records.versions(cursor, limit).await.map_err(|error| refused(&error))?;
+    let next = versions.last().filter(|_| versions.len() == limit).map(|version| version.version);
+    ok(&json!({ "versions": versions, "cursor": next }))
+}
+
+/// `GET /versions/{n}`.
+pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let number = number(&call)?;
+    ok(&call.operations.on_record()?.version(number).await.map_err(|error| refused(&error))?)
+}
+
+/// `GET /versions/{n}/diff?against=m`: what became of version m until version n; m is the one before n unless told otherwise.
+pub(super) async fn diff(call: Call) -> Result<Reply, Problem> {
+    let query = call.query(&["against"])?;
+    let number = number(&call)?;
+    let against = query.parsed("against", "the number of a version")?.unwrap_or(number - 1);
+    let diff = call.operations.on_record()?.diff(against, number).await;
+    let diff = diff.map_err(|error| refused(&error))?;
+    ok(&json!({ "from": against, "to": number, "diff": diff }))
+}
+
+/// `POST /versions/{n}/rollback`.
+pub(super) async fn rollback(call: Call) -> Result<Reply, Problem> {
+    call.query(&[])?;
+    let number = number(&call)?;
+    let raw: RawBase = call.json()?;
+    let records = call.operations.on_record()?;
+    let base = raw.base_version(&call).await?;
+    let judge = judge_of(&call).await?;
+    let version = records.rollback(number, base, &call.author(), &raw.comment, judge).await;
+    let version = version.map_err(|error| not_applied(&error))?;
+    call.operations.events.tell_change(
+        &json!({ "what": "rules.rollback", "version": version.version, "by": call.caller.name }),
+    );
+    ok(&version)
+}
+
+fn number(call: &Call) -> Result<i64, Problem> {
+    let text = call.values.get("n");
+    text.parse().map_err(|_| {
+        let detail = format!("`n` is '{}'; GET /admin/v1/versions lists them", shown(text));
+        Problem::unknown("n", detail).because("not_found")
+    })
+}
