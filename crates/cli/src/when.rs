@@ -34,6 +34,14 @@ impl When {
         moment(text).map(When::At).ok_or_else(|| "write a moment such as 2026-11-20T10:00Z".to_owned())
     }
 
+    /// As the server reads it, by whose clock a length is counted.
+    pub(crate) fn sent(self) -> String {
+        match self {
+            When::Seconds(seconds) => format!("{seconds}s"),
+            When::At(moment) => moment.to_string(),
+        }
+    }
+
     /// When that is, counted from a moment on.
     pub(crate) fn after(self, now: Timestamp) -> Timestamp {
         match self {

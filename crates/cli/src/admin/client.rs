@@ -81,9 +81,9 @@ impl AdminDoor {
         self.json(self.request(Method::POST, target, Some(json_of(body)?)))
     }
 
-    /// Removes something.
-    pub(crate) fn delete(&self, target: &Target) -> Result<Value, AdminError> {
-        self.json(self.request(Method::DELETE, target, None))
+    /// Removes something: the body is JSON.
+    pub(crate) fn delete(&self, target: &Target, body: &impl Serialize) -> Result<Value, AdminError> {
+        self.json(self.request(Method::DELETE, target, Some(json_of(body)?)))
     }
 
     /// Copies what is there, however long it is, as the server wrote it. An error of writing is the inner one.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::format::FormatFlag;
+
 /// The flags of every command that asks a running server.
 #[derive(Debug, Args)]
 pub(crate) struct AdminFlags {
@@ -13,6 +15,15 @@ pub(crate) struct AdminFlags {
     /// The file that holds the token, in place of `TOLLGATE_ADMIN_TOKEN`
     #[arg(long, value_name = "FILE", help_heading = "The server")]
     pub(super) token_file: Option<PathBuf>,
+}
+
+/// The same for commands that show what they were told.
+#[derive(Debug, Args)]
+pub(crate) struct Asking {
+    #[command(flatten)]
+    pub(crate) format: FormatFlag,
+    #[command(flatten)]
+    pub(crate) admin: AdminFlags,
 }
 
 /// What the help of these commands says of the server.

@@ -60,6 +60,21 @@ pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     }
 }
 
+/// The rules and groups that a policy lists, as they stand in it.
+pub(super) fn listed<'n, 't>(root: &'n Node<'t>) -> &'n [Node<'t>] {
+    let list = match &root.kind {
+        Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
+            return std::slice::from_ref(root);
+        }
+        Kind::List(_) => Some(root),
+        _ => root.field("rules"),
+    };
+    match list.map(|list| &list.kind) {
+        Some(Kind::List(items)) => items,
+        _ => &[],
+    }
+}
+
 /// A mapping is a rule if it has nothing that only policies have, and something that only rules have, if under a name that is
 /// not ours.
 fn is_bare_rule<'k>(names: impl Iterator<Item = &'k str>) -> bool {
