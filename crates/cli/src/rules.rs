@@ -15,6 +15,7 @@ mod order;
 mod rule_file;
 
 pub(crate) use flags::RulesFlags;
+pub(crate) use in_force::{Counts, RulesInForce};
 
 use crate::page::Page;
 use crate::problem::Problem;

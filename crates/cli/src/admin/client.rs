@@ -71,6 +71,11 @@ impl AdminDoor {
         self.url.to_string()
     }
 
+    /// Lets some time pass.
+    pub(crate) fn wait(&self, time: Duration) {
+        self.runtime.block_on(tokio::time::sleep(time));
+    }
+
     /// What is there.
     pub(crate) fn get(&self, target: &Target) -> Result<Value, AdminError> {
         self.json(self.request(Method::GET, target, None))
