@@ -49,6 +49,7 @@ mod operations;
 mod orders;
 mod rule_set;
 mod tokens;
+mod violations;
 
 pub use audit::{AuditFilter, AuditNote, AuditRecord};
 pub use author::Author;
@@ -72,3 +73,9 @@ pub use rule_set::{
 };
 pub use timestamp::Timestamp;
 pub use tokens::{NewToken, Role, TokenCheck, TokenRecord, TokenSecret};
+pub use violations::{
+    ENDPOINT_BYTES_MAX, EndpointFilter, ExportFormat, IdentifierSecret, Identifiers, KEYS_SAMPLED_MAX,
+    LIVE_MAX, MicroTokens, SAMPLED_FOR_MAX, USER_BYTES_MAX, Violation, ViolationCounts, ViolationCursor,
+    ViolationExport, ViolationFailure, ViolationFilter, ViolationLog, ViolationPage, ViolationRecord,
+    ViolationSettings, ViolationStatus, ViolationTotals, WORD_BYTES_MAX,
+};

@@ -22,12 +22,20 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 1] = [Step {
-    version: 1,
-    name: "the filing room",
-    sqlite: include_str!("../migrations/sqlite/0001_filing_room.sql"),
-    postgres: include_str!("../migrations/postgres/0001_filing_room.sql"),
-}];
+const STEPS: [Step; 2] = [
+    Step {
+        version: 1,
+        name: "the filing room",
+        sqlite: include_str!("../migrations/sqlite/0001_filing_room.sql"),
+        postgres: include_str!("../migrations/postgres/0001_filing_room.sql"),
+    },
+    Step {
+        version: 2,
+        name: "the violation log",
+        sqlite: include_str!("../migrations/sqlite/0002_violations.sql"),
+        postgres: include_str!("../migrations/postgres/0002_violations.sql"),
+    },
+];
 
 /// What was done to the tables. Numbers are those of migrations; 0 is an empty database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

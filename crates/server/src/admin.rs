@@ -11,17 +11,26 @@ mod call;
 mod caller;
 mod guard;
 mod keyring;
+mod on_record;
 mod openapi;
 mod operations;
 mod query;
-mod role;
 mod route;
 mod routes;
 
+mod audit;
+mod buckets;
 mod events;
+mod expiry;
+mod follower;
+mod judge;
+mod orders;
 mod reload;
+mod rule_set;
 mod rules;
 mod status;
+mod tokens;
+mod versions;
 mod whoami;
 
 use std::net::IpAddr;
@@ -34,7 +43,6 @@ use hyper::body::Incoming;
 
 use self::call::Call;
 pub(crate) use self::guard::Hosts;
-pub(crate) use self::keyring::Keyring;
 pub(crate) use self::operations::Operations;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
@@ -104,3 +112,6 @@ fn has_body(head: &Parts, body: &impl hyper::body::Body) -> bool {
         _ => !body.is_end_stream(),
     }
 }
+
+#[cfg(test)]
+mod tests;

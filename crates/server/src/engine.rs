@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use tollgate::ledger::Ledger;
 use tollgate::policy::Policy;
-use tollgate::{Limiter, LimiterBuilder, PolicyError, PolicyLimiter};
+use tollgate::{Decision, Limiter, LimiterBuilder, Moment, PolicyError, PolicyLimiter, Standing};
 use tollgate_redis::RedisLedger;
 
+use crate::door::Door;
 use crate::metrics::Metrics;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 use crate::snapshots::SnapshotFile;
+use crate::talkers::Talkers;
 use crate::tokens::{Change, Tokens};
 
 /// The limiter behind the doors.
@@ -21,6 +23,7 @@ pub(crate) struct Engine {
     /// Where the buckets are, if not here.
     pub(crate) ledger: Option<RedisLedger>,
     pub(crate) metrics: Metrics,
+    pub(crate) talkers: Talkers,
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
     in_force: ArcSwap<Loaded>,
@@ -101,18 +104,22 @@ impl Engine {
         let metrics = Metrics::new();
         let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
         change_of_keys(&tokens, &text, &text.parse()?)?.commit();
-        let build =
-            |settings: LimiterBuilder| make(settings, text.parse()?).map_err(PolicyFault::Unenforceable);
+        let build = |settings: LimiterBuilder| {
+            make(settings.keep_keys(), text.parse()?).map_err(PolicyFault::Unenforceable)
+        };
         let limiter = match snapshot {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
             None => build(settings)?,
         };
         metrics.follow_policy(&limiter.policy());
+        let talkers = Talkers::new();
+        talkers.follow_policy(&limiter.policy());
         let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
         Ok(Engine {
             limiter,
             ledger: None,
             metrics,
+            talkers,
             tokens,
             source,
             in_force: ArcSwap::from_pointee(loaded),
@@ -161,9 +168,23 @@ impl Engine {
         self.limiter.swap(policy).map_err(PolicyFault::Unenforceable)?;
         keys.commit();
         self.metrics.follow_policy(&self.limiter.policy());
+        self.talkers.follow_policy(&self.limiter.policy());
         let loaded = Loaded { hash: text.hash(), text, version: before.version + 1, is_outdated: false };
         self.in_force.store(std::sync::Arc::new(loaded));
         Ok(Reload::Swapped)
+    }
+
+    /// Notes what became of a check: in the figures, and with whom it was.
+    pub(crate) fn note_decision(&self, door: Door, decision: &Decision, now: Moment) {
+        self.metrics.checks.note_decision(door, decision);
+        self.talkers.note(decision, now);
+    }
+
+    /// Notes an admission after which little is left, once it is known where the client stands.
+    pub(crate) fn note_standing(&self, decision: &Decision, tightest: Option<Standing<'_>>) {
+        if let Some(rule) = self.metrics.near_limit.note(decision, tightest) {
+            self.talkers.note_near(decision, rule, self.limiter.limiter().now());
+        }
     }
 
     /// The text in force.

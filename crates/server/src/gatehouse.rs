@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
-use crate::admin::{Hosts, Keyring, Operations};
+use crate::admin::{Hosts, Operations};
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
@@ -77,7 +77,7 @@ impl Gatehouse {
     /// The same with this engine.
     pub(crate) fn with_engine(engine: Engine) -> Gatehouse {
         let engine = Arc::new(engine);
-        let operations = Operations::new(Arc::clone(&engine), Hosts::default(), Keyring::default());
+        let operations = Operations::new(Arc::clone(&engine), None, None, Hosts::default());
         let operations = operations.unwrap_or_else(|fault| panic!("{fault:?}"));
         Gatehouse {
             operations: Arc::new(operations),
@@ -136,9 +136,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let (hosts, keyring) =
-        (Hosts::new(settings.admin_hosts.clone()), Keyring::new(settings.admin_token.clone()));
-    let operations = Operations::new(Arc::clone(&engine), hosts, keyring);
+    let hosts = Hosts::new(settings.admin_hosts.clone());
+    let operations = Operations::new(Arc::clone(&engine), None, settings.admin_token.clone(), hosts);
     let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
@@ -150,6 +149,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         telemetry,
         ids: AtomicU64::new(1),
     });
+    // Ends with the program.
+    tokio::spawn(Arc::clone(&gatehouse.operations).follow());
     let (stop_doors, doors_stop) = watch::channel(false);
     let (stop_health, health_stops) = watch::channel(false);
     let (mut open_doors, mut health) = (JoinSet::new(), JoinSet::new());

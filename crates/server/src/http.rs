@@ -59,6 +59,7 @@ pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 pub(crate) use answer::{Form, Told, millis_up, text as reply_text};
 pub(crate) use body::{Whole, read as read_body};
 pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
+pub(crate) use number::{tokens as tokens_text, true_cost as cost_of};
 pub(crate) use problem::{Problem, shown};
 pub(crate) use reply_body::ReplyBody;
 pub(crate) use wire::{RawCheck, RawHeaders, Text};

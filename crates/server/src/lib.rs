@@ -34,6 +34,8 @@ mod policy_source;
 mod reload;
 mod shared_store;
 mod snapshots;
+#[cfg_attr(not(test), expect(dead_code, reason = "the admin door will show who talks"))]
+mod talkers;
 mod tokens;
 
 mod banner;

@@ -5,11 +5,12 @@
 //! # Reading order
 //! [`model`] is a token bucket in exact rationals, the judge of the arithmetic, and [`models`] are those of the other algorithms. [`history`] records what many threads
 //! asked and were told; [`checker`] finds the worst interval in it. [`conformance`] is the suite that defines a store, and
-//! [`memory_subject`] puts the memory store through it. [`operations`], [`constructions`] and [`snapshots`] turn any bytes
-//! into a test. [`seeds`] makes random tests replayable.
+//! [`memory_subject`] puts the memory store through it. [`operations`], [`constructions`], [`snapshots`], [`policies`],
+//! [`compositions`] and [`requests`] turn any bytes into a test. [`seeds`] makes random tests replayable.
 #![forbid(unsafe_code)]
 
 pub mod checker;
+pub mod compositions;
 pub mod conformance;
 pub mod constructions;
 pub mod history;

@@ -6,7 +6,7 @@ use std::path::Path;
 use tollgate_sim::policies::Read;
 use tollgate_sim::seeds::{Rng, for_each_seed};
 use tollgate_sim::snapshots::Restored;
-use tollgate_sim::{constructions, operations, policies, requests, snapshots};
+use tollgate_sim::{compositions, constructions, operations, policies, requests, snapshots};
 
 /// Runs every input of a target's corpus; what became of each.
 fn replay<T>(target: &str, run: impl Fn(&[u8]) -> T) -> Vec<T> {
@@ -57,6 +57,13 @@ fn every_input_of_the_policy_corpus_is_refused_or_answers() {
 }
 
 #[test]
+fn every_input_of_the_compose_corpus_is_refused_or_rules_as_it_explains() {
+    let read = replay("compose", compositions::run);
+    let works = read.iter().filter(|read| **read == Read::Works).count();
+    assert!(works > 3 && works < read.len(), "{works} of {} are put together", read.len());
+}
+
+#[test]
 fn every_input_of_the_request_corpus_is_decided() {
     replay("request", requests::run);
 }
@@ -66,6 +73,7 @@ fn random_policies_are_refused_and_random_requests_decided() {
     for_each_seed(0..300, |rng| {
         let bytes = any_bytes(rng);
         policies::run(&bytes);
+        compositions::run(&bytes);
         requests::run(&bytes);
     });
 }

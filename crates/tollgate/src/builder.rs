@@ -48,6 +48,8 @@ pub struct LimiterBuilder {
     debt_max: Option<Tokens>,
     clock: Option<Clock>,
     snapshot: Option<PathBuf>,
+    #[cfg(feature = "policy")]
+    pub(crate) keeps_keys: bool,
 }
 
 impl Default for LimiterBuilder {
@@ -62,6 +64,8 @@ impl Default for LimiterBuilder {
             debt_max: None,
             clock: None,
             snapshot: None,
+            #[cfg(feature = "policy")]
+            keeps_keys: false,
         }
     }
 }
@@ -127,6 +131,14 @@ impl LimiterBuilder {
     /// was charged before the restart is after its origin.
     pub fn restore(mut self, path: impl AsRef<Path>) -> Self {
         self.snapshot = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Decisions of a policy keep the keys by which its rules know the client: [`crate::Decision::clients`]. For whoever reports who was
+    /// limited. It costs a copy of each key.
+    #[cfg(feature = "policy")]
+    pub fn keep_keys(mut self) -> Self {
+        self.keeps_keys = true;
         self
     }
 

@@ -243,7 +243,7 @@ pub use operations::Given;
 #[cfg(feature = "policy")]
 pub use policy_limiter::{
     Asking, BucketError, Deciding, Decision, InForce, NamedBucket, NamedBuckets, NoBuckets, PolicyError,
-    PolicyLimiter, Refused, RuleStats,
+    PolicyLimiter, Refused, RuleClient, RuleStats,
 };
 pub use priority::{Priority, ShareError, Shares};
 pub use reservation::{RESERVATIONS_DEFAULT, Reservation};

@@ -29,8 +29,8 @@ use tollgate_policy::{Explanation, Facts, Policy};
 
 pub use self::bucket_error::{BucketError, NoBuckets};
 pub use self::deciding::{Asking, Deciding};
-pub use self::decision::Decision;
 use self::decision::Watched;
+pub use self::decision::{Decision, RuleClient};
 pub use self::error::PolicyError;
 pub use self::in_force::InForce;
 pub use self::named_buckets::{NamedBucket, NamedBuckets};
@@ -72,6 +72,8 @@ struct Inner {
     swapping: Mutex<()>,
     /// Where the buckets are, if not here.
     ledger: Option<Arc<dyn Ledger>>,
+    /// Whether decisions keep the keys by which rules know the client.
+    keeps_keys: bool,
 }
 
 impl Limiter {
@@ -102,12 +104,12 @@ impl LimiterBuilder {
         policy: Policy,
         ledger: Option<Arc<dyn Ledger>>,
     ) -> Result<PolicyLimiter, PolicyError> {
-        let beside = self.clone().without_snapshot();
+        let (beside, keeps_keys) = (self.clone().without_snapshot(), self.keeps_keys);
         let limiter = self.build(UNCHECKED).map_err(PolicyError::Build)?;
         let shadow = ShadowLimiter::beside(beside.clock(limiter.shared().clock.clone()));
         let ruleset = Ruleset::in_force(&limiter, &shadow, policy, ledger.as_deref())?;
         let ruleset = ArcSwap::from_pointee(ruleset);
-        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()), ledger };
+        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()), ledger, keeps_keys };
         Ok(PolicyLimiter { inner: Arc::new(inner) })
     }
 }

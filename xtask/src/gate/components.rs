@@ -39,7 +39,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 15] = [
+pub(super) const COMPONENTS: [Component; 16] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -146,6 +146,20 @@ pub(super) const COMPONENTS: [Component; 15] = [
         version_flag: "--version",
         // Tests start nothing by it: they load its library into processes whose clocks are to differ.
         source: Source::Debian(&["faketime", "libfaketime"]),
+    },
+    Component {
+        name: "postgres",
+        program: "usr/lib/postgresql/15/bin/postgres",
+        version_flag: "--version",
+        // `initdb` lies beside the program, and what both read is found from there.
+        source: Source::Debian(&[
+            "postgresql-15",
+            "libpq5",
+            "libicu72",
+            "libldap-2.5-0",
+            "libsasl2-2",
+            "libxml2",
+        ]),
     },
 ];
 

@@ -137,7 +137,7 @@ impl<'a> Drafting<'a> {
             };
             // One source says by itself that it has a name twice.
             if first.source != rule.source {
-                let what = format!("the name `{}` is taken by the rule {}", rule.name, first.place_text());
+                let what = format!("the name `{}` is taken by the rule {}", rule.name, self.place_of(first));
                 self.blame(&rule.source, *head, what);
             }
         }
@@ -149,6 +149,14 @@ impl<'a> Drafting<'a> {
             let cure = format!("keep at most {RULES_MAX}; one rule and a key serve many clients");
             found.add_to_whole(place, what, cure);
             self.mistakes.extend(Mistakes::new(self.file_name, "", None, found));
+        }
+    }
+
+    /// Where a rule begins, with the name of the file.
+    fn place_of(&self, rule: &Rule) -> String {
+        match rule.source {
+            Source::File => format!("{} of {}", rule.place_text(), self.file_name),
+            _ => rule.place_text(),
         }
     }
 
@@ -193,7 +201,7 @@ impl<'a> Drafting<'a> {
             if before.replace(order.id) == Some(order.id) {
                 read.add(format!("there are two orders {}", order.id), "give each a number of its own");
             } else if let Some(rule) = named.of_name(&standing::name_of(order)) {
-                let what = format!("the name `{}` is taken by the rule {}", rule.name, rule.place_text());
+                let what = format!("the name `{}` is taken by the rule {}", rule.name, self.place_of(rule));
                 read.add(what, "rename that rule: names like this are those of orders");
             } else if at == ORDERS_MAX {
                 let what = format!("there are {} orders", orders.len());

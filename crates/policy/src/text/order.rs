@@ -13,7 +13,7 @@ use super::found::Found;
 use super::limit_fault::{self, Figures};
 use super::mistakes::Mistakes;
 use super::tree::cut;
-use super::{choice, did_you_mean, field_node, field_place, network, rate, tokens};
+use super::{did_you_mean, field_node, field_place, network, rate, tokens};
 
 /// The fields that may be mistaken. Places of mistakes are positions in here.
 const FIELDS: [&str; 6] = ["id", "rule", "who", "rate", "burst", "reason"];
@@ -89,9 +89,11 @@ impl<'o> ReadOrder<'o> {
     /// Reads an order that has not expired.
     pub(super) fn read(order: &'o StandingOrder, named: &mut Named<'_>) -> ReadOrder<'o> {
         let mut found = Found::default();
-        let reason = field_node(&order.reason, REASON, false);
-        let reason = choice::text(&reason, "reason", REASON_BYTES_MAX, &mut found).is_some();
-        let effect = effect(order, named, &mut found).filter(|_| reason);
+        let effect = effect(order, named, &mut found);
+        if order.reason.trim().is_empty() || order.reason.len() > REASON_BYTES_MAX {
+            let what = format!("`reason` is `{}`, which tells nobody why", cut(&order.reason));
+            found.add(field_place(REASON), what, format!("say why, in 1 to {REASON_BYTES_MAX} bytes"));
+        }
         ReadOrder { order, found, effect }
     }
 
@@ -148,8 +150,13 @@ fn everyone_else(who: &Who, client: Client, verb: &str, found: &mut Found) -> Op
 fn client(who: &Who, named: &mut Named<'_>, found: &mut Found) -> Option<Client> {
     match who {
         Who::User(user) => {
-            let node = field_node(user, WHO, false);
-            choice::text(&node, "who", USER_BYTES_MAX, found).map(|user| Client::User(user.into()))
+            let is_fit = (1..=USER_BYTES_MAX).contains(&user.len());
+            if !is_fit {
+                let what = format!("the name of the user has {} bytes", user.len());
+                let cure = format!("name a user, in 1 to {USER_BYTES_MAX} bytes");
+                found.add(field_place(WHO), what, cure);
+            }
+            is_fit.then(|| Client::User(user.as_str().into()))
         }
         Who::Address(address) => Some(Client::Within(IpNet::from(address.to_canonical()))),
         Who::Network(network) => network::sound(*network, field_place(WHO), found).map(Client::Within),

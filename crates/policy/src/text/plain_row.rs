@@ -14,7 +14,7 @@ use super::mistakes::Mistakes;
 use super::path::{self, Strictness};
 use super::rule::TypedRule;
 use super::tree::cut;
-use super::{choice, field_node, field_place, key_source, rate, rule_keys, tokens};
+use super::{field_node, field_place, key_source, rate, rule_keys, tokens};
 
 /// The columns that may be mistaken. Places of mistakes are positions in here.
 const COLUMNS: [&str; 6] = ["rule_id", "key_pattern", "scope", "rate_per_second", "burst_capacity", "plan"];
@@ -76,8 +76,14 @@ impl<'r> ReadRow<'r> {
 fn rule(row: &PlainRow, pattern: Option<Pattern>, found: &mut Found) -> Option<TypedRule> {
     let scope = rule_keys::scope(&field_node(&row.scope, SCOPE, false), found);
     let plan = match &row.plan {
-        Some(plan) => choice::text(&field_node(plan, PLAN, false), "plan", PLAN_BYTES_MAX, found)
-            .map(|plan| Condition::Value(KeySource::Plan, ValueTest::OneOf(vec![plan.into()]))),
+        Some(plan) if plan.trim().is_empty() || plan.len() > PLAN_BYTES_MAX => {
+            let what = format!("`plan` is `{}`, which is no name of a plan", cut(plan));
+            let cure =
+                format!("write 1 to {PLAN_BYTES_MAX} bytes, or NULL for everybody that no other row is for");
+            found.add(field_place(PLAN), what, cure);
+            None
+        }
+        Some(plan) => Some(Condition::Value(KeySource::Plan, ValueTest::OneOf(vec![plan.as_str().into()]))),
         None => Some(Condition::Always),
     };
     let limit = limit(row, found);
@@ -115,8 +121,9 @@ fn rule(row: &PlainRow, pattern: Option<Pattern>, found: &mut Found) -> Option<T
 
 fn limit(row: &PlainRow, found: &mut Found) -> Option<Limit> {
     let node = field_node(row.rate_per_second.trim(), RATE, true);
-    let rate = if row.rate_per_second.contains('/') {
-        found.unfit(&node, "rate_per_second", "a number", "write only the number of tokens per second");
+    let rate = if row.rate_per_second.contains('/') || node.is_null() {
+        let cure = "write only the number of tokens per second, as in `10`";
+        found.unfit(&node, "rate_per_second", "a number", cure);
         None
     } else {
         rate::read(&node, "rate_per_second", found)
@@ -140,10 +147,16 @@ fn limit(row: &PlainRow, found: &mut Found) -> Option<Limit> {
 
 fn pattern(text: &str, found: &mut Found) -> Option<Pattern> {
     let place = field_place(KEY_PATTERN);
-    let text = choice::text(&field_node(text, KEY_PATTERN, false), "key_pattern", PATTERN_BYTES_MAX, found)?
-        .to_owned();
+    if text.len() > PATTERN_BYTES_MAX {
+        found.add(
+            place,
+            format!("`key_pattern` has {} bytes", text.len()),
+            format!("write at most {PATTERN_BYTES_MAX}"),
+        );
+        return None;
+    }
     let everyone = |scope, keys| Some(Pattern { scope, keys, route: Condition::Always });
-    let (kind, rest) = text.split_once(':').unwrap_or((&text, ""));
+    let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
     let braced = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
     let (scope, usual) = match (kind, braced) {
         ("global", None) if rest.is_empty() => return everyone(Scope::Global, Vec::new()),
@@ -162,13 +175,13 @@ fn pattern(text: &str, found: &mut Found) -> Option<Pattern> {
         ("endpoint", Some("path" | "endpoint" | "route")) => (Scope::Endpoint, Some(KeySource::Path)),
         ("endpoint", Some(_)) => (Scope::Endpoint, None),
         ("user" | "ip" | "org" | "organisation", None) if !rest.is_empty() => {
-            let what = format!("`key_pattern` is `{}`, one client alone", cut(&text));
+            let what = format!("`key_pattern` is `{}`, one client alone", cut(text));
             let cure = "give that client an override by a standing order; rows are for all clients, as in `user:{user_id}`";
             found.add(place, what, cure);
             return None;
         }
         _ => {
-            found.add(place, format!("`key_pattern` is `{}`, which says nothing", cut(&text)), PATTERNS);
+            found.add(place, format!("`key_pattern` is `{}`, which says nothing", cut(text)), PATTERNS);
             return None;
         }
     };
@@ -178,7 +191,7 @@ fn pattern(text: &str, found: &mut Found) -> Option<Pattern> {
     };
     let keys = vec![source];
     if !rule_keys::is_about(scope, &keys, None) {
-        let what = format!("`key_pattern` is `{}`, which tells no {}s apart", cut(&text), scope.name());
+        let what = format!("`key_pattern` is `{}`, which is not about scope `{}`", cut(text), scope.name());
         found.add(place, what, PATTERNS);
         return None;
     }

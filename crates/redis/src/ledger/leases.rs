@@ -244,7 +244,7 @@ impl Leases {
                 let ask = if all { held.lease.give_back(terms, now) } else { held.lease.idle(terms, now) };
                 is_busy |= held.lease.on_its_way().is_some();
                 stranded = stranded.saturating_add(held.lease.take_stranded().as_micros());
-                asks.extend(ask.and_then(|ask| held.to_send_back(ask, now)));
+                asks.extend(ask.and_then(|ask| held.sends_back(ask, now)));
             }
             self.forget_over(&mut part, now);
         }
@@ -255,7 +255,7 @@ impl Leases {
     pub(super) fn to_give_back_of(&self, key: &KeyName, now: Moment) -> Option<ToSend> {
         let back = self.with_held(key, |held| {
             let ask = held.lease.give_back(held.rule.lease.as_ref()?, now)?;
-            held.to_send_back(ask, now)
+            held.sends_back(ask, now)
         });
         back.flatten()
     }
@@ -310,15 +310,13 @@ impl Held {
     }
 
     /// What it takes to send what is given back. Only what was agreed upon can be asked about; otherwise the slice ends by itself.
-    fn to_send_back(&mut self, ask: Ask, now: Moment) -> Option<ToSend> {
+    fn sends_back(&mut self, ask: Ask, now: Moment) -> Option<ToSend> {
         let terms = *self.rule.lease.as_ref()?;
-        match self.rule.agreed.load().as_ref() {
-            Some(agreed) => Some(self.to_send(&agreed.limit, &terms, ask)),
-            None => {
-                self.lease.lost(&terms, ask.seq, now);
-                None
-            }
+        if let Some(agreed) = self.rule.agreed.load().as_ref() {
+            return Some(self.to_send(&agreed.limit, &terms, ask));
         }
+        self.lease.lost(&terms, ask.seq, now);
+        None
     }
 
     /// What it takes to send an ask of this bucket.

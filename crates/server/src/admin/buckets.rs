@@ -52,7 +52,8 @@ struct RawOperation {
 pub(super) async fn look(call: Call) -> Result<Reply, Problem> {
     let query = call.query(&["rule", "key", "cost"])?;
     let (rule, key) = (query.must("rule")?, query.must("key")?);
-    let cost = query.parsed("cost", "a number of tokens")?.map_or(Ok(Cost::ONE), |cost| cost_of("cost", cost))?;
+    let cost =
+        query.parsed("cost", "a number of tokens")?.map_or(Ok(Cost::ONE), |cost| cost_of("cost", cost))?;
     let buckets = call.operations.buckets(rule, key)?;
     ok(&json!({ "rule": rule, "key": key, "buckets": shown(&buckets, cost).await? }))
 }
@@ -106,12 +107,14 @@ async fn operate(
             true
         }
         Some(records) => {
-            let number = records.note_operation(&new, &call.author()).await.map_err(|error| refused(&error))?;
+            let number =
+                records.note_operation(&new, &call.author()).await.map_err(|error| refused(&error))?;
             operations.follower.has_done(number, DONE_WITHIN).await
         }
     };
     operations.events.tell_change(&json!({ "what": action, "rule": rule, "by": by }));
-    let answer = json!({ "rule": rule, "key": key, "done": is_done, "buckets": shown(&buckets, Cost::ONE).await? });
+    let answer =
+        json!({ "rule": rule, "key": key, "done": is_done, "buckets": shown(&buckets, Cost::ONE).await? });
     done(if is_done { StatusCode::OK } else { StatusCode::ACCEPTED }, &answer)
 }
 
@@ -150,7 +153,9 @@ impl Operations {
             let policy = limiter.policy();
             let known = policy.rules.iter().find(|known| &*known.name == rule);
             let known = known.ok_or_else(|| unknown_rule(rule))?;
-            known.key_of(key).map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?
+            known
+                .key_of(key)
+                .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?
         };
         limiter.buckets(rule, &bytes).map_err(|error| match &error {
             NoBuckets::Key(_) => Problem::field("key", error.to_string()).because("bad_key"),

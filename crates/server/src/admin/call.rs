@@ -14,6 +14,11 @@ use super::query::Query;
 use super::route::Values;
 use crate::http::{Problem, Reply, Whole, reply_text};
 
+/// Lines of a list unless something else is asked for.
+pub(super) const PAGE_USUAL: u32 = 50;
+/// Most lines of a list.
+pub(super) const PAGE_MAX: u32 = 200;
+
 /// A request.
 pub(super) struct Call {
     pub(super) operations: Arc<Operations>,

@@ -1,8 +1,8 @@
 //! Who asks.
 
 use http::StatusCode;
+use tollgate_records::Role;
 
-use super::role::Role;
 use crate::http::Problem;
 
 /// Somebody who may be answered.

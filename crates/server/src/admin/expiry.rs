@@ -43,7 +43,8 @@ mod tests {
         let read = |text: &str| read(text, 1_000).map(Timestamp::unix_seconds).ok();
         assert_eq!(read("1970-01-01T00:01:00Z"), Some(60));
         assert_eq!((read("90s"), read("2h"), read("7d")), (Some(1_090), Some(8_200), Some(605_800)));
-        for text in ["", "soon", "0s", "-1s", "1.5h", "2 h", "h", "5", "9999999999d", "18446744073709551615s"] {
+        for text in ["", "soon", "0s", "-1s", "1.5h", "2 h", "h", "5", "9999999999d", "18446744073709551615s"]
+        {
             assert_eq!(read(text), None, "{text}");
         }
     }

@@ -79,7 +79,14 @@ impl Operations {
         };
         give(&buckets, tokens).await?;
         let Operation { rule, key, author: by, reason, .. } = operation;
-        tracing::info!(by, rule, key, reason, "{} of a bucket", if tokens.is_some() { "grant" } else { "reset" });
+        tracing::info!(
+            by,
+            rule,
+            key,
+            reason,
+            "{} of a bucket",
+            if tokens.is_some() { "grant" } else { "reset" }
+        );
         Ok(())
     }
 }

@@ -11,9 +11,10 @@ impl Operations {
     /// The records, for what cannot be done without.
     pub(super) fn on_record(&self) -> Result<&Records, Problem> {
         self.records.as_ref().ok_or_else(|| {
-            let detail = "there is no place to keep this: the records are off; start with --records sqlite:FILE or \
+            let detail =
+                "there is no place to keep this: the records are off; start with --records sqlite:FILE or \
                           --records postgres://…"
-                .to_owned();
+                    .to_owned();
             Problem::new(StatusCode::CONFLICT, detail).because("records_off")
         })
     }

@@ -40,7 +40,7 @@ mod tests {
         }
         let routed: BTreeSet<_> = ROUTES
             .iter()
-            .map(|route| (route.method.to_string(), route.path.to_owned(), route.role.name().to_owned()))
+            .map(|route| (route.method.to_string(), route.path.to_owned(), route.role.as_str().to_owned()))
             .collect();
         assert_eq!(routed.len(), ROUTES.len(), "a route is there twice");
         assert_eq!(described, routed);

@@ -1,31 +1,40 @@
-//! What the admin door stands on: the engine, and what operators may ask and change of it.
+//! What the admin door stands on: the engine, the records, and what operators may ask and change of them.
 
 use std::sync::Arc;
 
+use tollgate_records::Records;
+
 use super::events::Events;
+use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
+use crate::resp::Password;
 
 /// All that the handlers of the admin API see.
 pub(crate) struct Operations {
     pub(super) engine: Arc<Engine>,
+    /// Unless nothing is on record.
+    pub(super) records: Option<Records>,
     pub(super) keyring: Keyring,
     pub(super) hosts: Hosts,
     pub(super) allowance: Allowance,
     pub(super) events: Events,
+    pub(super) follower: Follower,
 }
 
 impl Operations {
-    /// Of this engine.
+    /// Of this engine and these records; the settings may name a token besides those on record.
     pub(crate) fn new(
         engine: Arc<Engine>,
+        records: Option<Records>,
+        token: Option<Password>,
         hosts: Hosts,
-        keyring: Keyring,
     ) -> Result<Operations, PolicyFault> {
-        let (allowance, events) = (Allowance::new()?, Events::default());
-        Ok(Operations { engine, keyring, hosts, allowance, events })
+        let keyring = Keyring::new(token, records.clone());
+        let (allowance, events, follower) = (Allowance::new()?, Events::default(), Follower::default());
+        Ok(Operations { engine, records, keyring, hosts, allowance, events, follower })
     }
 
     /// Ends what would not end by itself: the program stops.

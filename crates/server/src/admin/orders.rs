@@ -28,7 +28,9 @@ pub(super) async fn give(call: Call) -> Result<Reply, Problem> {
     let new = raw.read(call.unix_s())?;
     call.operations.judge_order(&new).await?;
     let order = records.give_order(&new, &call.author()).await.map_err(|error| refused(&error))?;
-    call.operations.events.tell_change(&json!({ "what": "order.give", "order": order, "by": call.caller.name }));
+    call.operations
+        .events
+        .tell_change(&json!({ "what": "order.give", "order": order, "by": call.caller.name }));
     done(StatusCode::CREATED, &order)
 }
 
@@ -46,10 +48,16 @@ pub(super) async fn revoke(call: Call) -> Result<Reply, Problem> {
     let records = call.operations.on_record()?;
     let id = call.values.get("id");
     let number = id.parse().map_err(|_| {
-        Problem::unknown("id", format!("`id` is '{}'; GET /admin/v1/orders lists them", crate::http::shown(id)))
-            .because("not_found")
+        Problem::unknown(
+            "id",
+            format!("`id` is '{}'; GET /admin/v1/orders lists them", crate::http::shown(id)),
+        )
+        .because("not_found")
     })?;
-    let order = records.revoke_order(number, &call.author(), &reason).await.map_err(|error| refused(&error))?;
-    call.operations.events.tell_change(&json!({ "what": "order.revoke", "order": order, "by": call.caller.name }));
+    let order =
+        records.revoke_order(number, &call.author(), &reason).await.map_err(|error| refused(&error))?;
+    call.operations
+        .events
+        .tell_change(&json!({ "what": "order.revoke", "order": order, "by": call.caller.name }));
     ok(&order)
 }

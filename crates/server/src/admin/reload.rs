@@ -5,8 +5,10 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
+use tollgate_records::AuditNote;
 
 use super::call::{Call, ok};
+use super::on_record::refused;
 use crate::engine::Reload;
 use crate::http::{Problem, Reply};
 
@@ -19,6 +21,11 @@ struct RawReload {
 pub(super) async fn reload(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let RawReload { reason } = call.json()?;
+    if let Some(records) = &call.operations.records {
+        // Before it is done: were it done first, it might never be written down.
+        let note = AuditNote { action: "policy.reload", reason: reason.as_deref(), ..AuditNote::default() };
+        records.note_audit(&note, &call.author()).await.map_err(|error| refused(&error))?;
+    }
     let engine = Arc::clone(&call.operations.engine);
     engine.tokens.want_fresh();
     // A large policy takes a while to compile.

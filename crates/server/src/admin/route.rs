@@ -5,13 +5,16 @@ use std::pin::Pin;
 
 use http::Method;
 use percent_encoding::percent_decode_str;
+use tollgate_records::Role;
 
 use super::call::Call;
-use super::role::Role;
 use crate::http::{Problem, Reply};
 
 /// The answer in the making.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
+
+/// Who answers.
+pub(super) type Handler = fn(Call) -> Answering;
 
 /// A route. There is no other way to make one than to say all of this.
 pub(super) struct Route {
@@ -20,7 +23,7 @@ pub(super) struct Route {
     pub(super) path: &'static str,
     /// Who may ask, at least.
     pub(super) role: Role,
-    pub(super) handler: fn(Call) -> Answering,
+    pub(super) handler: Handler,
 }
 
 /// The values of a path, by the names in the route.

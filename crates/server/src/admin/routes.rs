@@ -1,57 +1,68 @@
 //! The table of routes. Who is let in, what is described and what is tested all come from it.
 
-use http::Method;
+use http::{Method, StatusCode};
+use tollgate_records::Role;
 
-use super::role::Role;
-use super::route::{Route, Values};
-use super::{events, openapi, reload, rules, status, whoami};
+use super::route::{Handler, Route, Values};
+use super::{
+    audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, versions, whoami,
+};
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
-pub(super) static ROUTES: [Route; 7] = [
-    Route {
-        method: Method::GET,
-        path: "/admin/openapi.json",
-        role: Role::Viewer,
-        handler: |call| Box::pin(openapi::show(call)),
-    },
-    Route {
-        method: Method::GET,
-        path: "/admin/v1/whoami",
-        role: Role::Viewer,
-        handler: |call| Box::pin(whoami::show(call)),
-    },
-    Route {
-        method: Method::GET,
-        path: "/admin/v1/status",
-        role: Role::Viewer,
-        handler: |call| Box::pin(status::show(call)),
-    },
-    Route {
-        method: Method::GET,
-        path: "/admin/v1/rules",
-        role: Role::Viewer,
-        handler: |call| Box::pin(rules::list(call)),
-    },
-    Route {
-        method: Method::GET,
-        path: "/admin/v1/rules/{name}",
-        role: Role::Viewer,
-        handler: |call| Box::pin(rules::show(call)),
-    },
-    Route {
-        method: Method::GET,
-        path: "/admin/v1/events",
-        role: Role::Viewer,
-        handler: |call| Box::pin(events::listen(call)),
-    },
-    Route {
-        method: Method::POST,
-        path: "/admin/v1/reload",
-        role: Role::Operator,
-        handler: |call| Box::pin(reload::reload(call)),
-    },
+#[rustfmt::skip]
+pub(super) static ROUTES: [Route; 29] = [
+    get("/admin/openapi.json", Role::Viewer, |call| Box::pin(openapi::show(call))),
+    get("/admin/v1/whoami", Role::Viewer, |call| Box::pin(whoami::show(call))),
+    get("/admin/v1/status", Role::Viewer, |call| Box::pin(status::show(call))),
+    get("/admin/v1/events", Role::Viewer, |call| Box::pin(events::listen(call))),
+    post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
+
+    get("/admin/v1/rules", Role::Viewer, |call| Box::pin(rules::list(call))),
+    post("/admin/v1/rules/validate", Role::Viewer, |call| Box::pin(rule_set::validate(call))),
+    post("/admin/v1/rules/diff", Role::Viewer, |call| Box::pin(rule_set::diff(call))),
+    post("/admin/v1/rules/apply", Role::Admin, |call| Box::pin(rule_set::apply(call))),
+    get("/admin/v1/rules/export", Role::Viewer, |call| Box::pin(rule_set::export(call))),
+    get("/admin/v1/rules/{name}", Role::Viewer, |call| Box::pin(rules::show(call))),
+    put("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::put(call))),
+    delete("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::delete(call))),
+    post("/admin/v1/rules/{name}/activate", Role::Admin, |call| Box::pin(rule_set::activate(call))),
+    post("/admin/v1/rules/{name}/deactivate", Role::Admin, |call| Box::pin(rule_set::deactivate(call))),
+
+    get("/admin/v1/versions", Role::Viewer, |call| Box::pin(versions::list(call))),
+    get("/admin/v1/versions/{n}", Role::Viewer, |call| Box::pin(versions::show(call))),
+    get("/admin/v1/versions/{n}/diff", Role::Viewer, |call| Box::pin(versions::diff(call))),
+    post("/admin/v1/versions/{n}/rollback", Role::Admin, |call| Box::pin(versions::rollback(call))),
+
+    get("/admin/v1/buckets", Role::Viewer, |call| Box::pin(buckets::look(call))),
+    post("/admin/v1/buckets/reset", Role::Operator, |call| Box::pin(buckets::reset(call))),
+    post("/admin/v1/buckets/grant", Role::Operator, |call| Box::pin(buckets::grant(call))),
+
+    get("/admin/v1/orders", Role::Viewer, |call| Box::pin(orders::list(call))),
+    post("/admin/v1/orders", Role::Operator, |call| Box::pin(orders::give(call))),
+    delete("/admin/v1/orders/{id}", Role::Operator, |call| Box::pin(orders::revoke(call))),
+
+    get("/admin/v1/audit", Role::Viewer, |call| Box::pin(audit::list(call))),
+    get("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::list(call))),
+    post("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::create(call))),
+    delete("/admin/v1/tokens/{id}", Role::Admin, |call| Box::pin(tokens::revoke(call))),
 ];
+
+const fn get(path: &'static str, role: Role, handler: Handler) -> Route {
+    Route { method: Method::GET, path, role, handler }
+}
+
+const fn post(path: &'static str, role: Role, handler: Handler) -> Route {
+    Route { method: Method::POST, path, role, handler }
+}
+
+const fn put(path: &'static str, role: Role, handler: Handler) -> Route {
+    Route { method: Method::PUT, path, role, handler }
+}
+
+const fn delete(path: &'static str, role: Role, handler: Handler) -> Route {
+    Route { method: Method::DELETE, path, role, handler }
+}
 
 /// The route of a request, and the values in its path.
 pub(super) fn find(method: &Method, path: &str) -> Result<(&'static Route, Values), Problem> {
@@ -70,9 +81,9 @@ pub(super) fn find(method: &Method, path: &str) -> Result<(&'static Route, Value
     }
     if others.is_empty() {
         let detail = "there is nothing at this path; /admin/openapi.json lists what there is".to_owned();
-        return Err(Problem::new(http::StatusCode::NOT_FOUND, detail));
+        return Err(Problem::new(StatusCode::NOT_FOUND, detail).because("unknown_path"));
     }
     others.sort_unstable();
     others.dedup();
-    Err(Problem::method(others.join(", ")))
+    Err(Problem::method(others.join(", ")).because("other_method"))
 }

@@ -11,6 +11,8 @@ use crate::http::{Problem, Reply, shown};
 #[derive(Debug, Serialize)]
 struct Shown<'r> {
     name: &'r str,
+    /// Who says so: the file, an entry, a row or an order.
+    source: String,
     scope: &'static str,
     /// What picks the bucket, as policies spell it.
     keys: Vec<String>,
@@ -85,6 +87,7 @@ fn show_rule<'r>(engine: &Engine, policy: &'r Policy, at: usize, rule: &'r Rule)
     let counted = engine.metrics.checks.of_rule(&rule.name);
     Shown {
         name: &rule.name,
+        source: rule.source.to_string(),
         scope: rule.scope.name(),
         keys: rule.keys.iter().map(ToString::to_string).collect(),
         action,

@@ -1,6 +1,7 @@
 //! `GET /admin/v1/status`: how the program is, in one answer.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tollgate_records::{Records, RecordsStatus};
 
 use super::call::{Call, ok};
 use crate::http::{Problem, Reply};
@@ -24,5 +25,17 @@ pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
         },
         "store": shared_store::standing(engine.ledger.as_ref()),
         "keys": stats.slots_taken,
+        "records": records(call.operations.records.as_ref()),
     }))
+}
+
+fn records(records: Option<&Records>) -> Value {
+    match records.map(Records::status) {
+        None => json!({ "state": "off" }),
+        Some(RecordsStatus::Connecting) => json!({ "state": "connecting" }),
+        Some(RecordsStatus::Ready { .. }) => json!({ "state": "ready" }),
+        Some(RecordsStatus::Failing { why, since }) => {
+            json!({ "state": "failing", "why": why, "since": since.to_string() })
+        }
+    }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::call::{Call, PAGE_MAX, PAGE_USUAL, ok};
 use super::on_record::{not_applied, refused};
-use super::rule_set::{RawBase, judge_of};
+use super::rule_set::{RawBase, base_version};
 use crate::http::{Problem, Reply, shown};
 
 /// `GET /versions`.
@@ -41,9 +41,10 @@ pub(super) async fn rollback(call: Call) -> Result<Reply, Problem> {
     let number = number(&call)?;
     let raw: RawBase = call.json()?;
     let records = call.operations.on_record()?;
-    let base = raw.base_version(&call).await?;
-    let judge = judge_of(&call).await?;
-    let version = records.rollback(number, base, &call.author(), &raw.comment, judge).await;
+    let base = base_version(&call, raw.base_version).await?;
+    let judge = call.operations.judge().await?;
+    let version =
+        records.rollback(number, base, &call.author(), &raw.comment, |rules| judge.judge(rules)).await;
     let version = version.map_err(|error| not_applied(&error))?;
     call.operations.events.tell_change(
         &json!({ "what": "rules.rollback", "version": version.version, "by": call.caller.name }),

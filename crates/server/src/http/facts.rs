@@ -50,8 +50,9 @@ pub(crate) async fn decided(
         return Err(at_fault(error));
     }
     if !is_peek {
-        engine.metrics.note_duration(door, begun, limiter.limiter().now());
-        engine.metrics.checks.note_decision(door, &decision);
+        let now = limiter.limiter().now();
+        engine.metrics.note_duration(door, begun, now);
+        engine.note_decision(door, &decision, now);
     }
     Ok(decision)
 }
@@ -78,7 +79,7 @@ pub(crate) fn answer<T>(
         // An answer without header fields does not know where the client stands.
         let standing = answering.standing().or_else(|| Standing::tightest(limiter.standings(decision)));
         if !is_peek {
-            engine.metrics.near_limit.note(decision, standing);
+            engine.note_standing(decision, standing);
         }
         tell(&answering, standing, delay)
     })

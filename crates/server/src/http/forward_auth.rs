@@ -85,10 +85,11 @@ async fn decide(
     let limiter = &engine.limiter;
     let begun = limiter.limiter().now();
     let decision = ask(engine, peer, fields, original).await;
-    engine.metrics.note_duration(Door::Http, begun, limiter.limiter().now());
-    engine.metrics.checks.note_decision(Door::Http, &decision);
+    let now = limiter.limiter().now();
+    engine.metrics.note_duration(Door::Http, begun, now);
+    engine.note_decision(Door::Http, &decision, now);
     limiter.answer(&decision, |answering| {
-        engine.metrics.near_limit.note(&decision, answering.standing());
+        engine.note_standing(&decision, answering.standing());
         let mut told = Fields::default();
         answering.each_header(|name, value| told.push(name, value));
         let mut body = Bytes::new();

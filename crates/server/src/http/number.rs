@@ -57,7 +57,7 @@ pub(super) fn cost(cost: Option<f64>) -> Result<Cost, Problem> {
 }
 
 /// A true cost, which may be 0.
-pub(super) fn true_cost(field: &str, cost: f64) -> Result<Cost, Problem> {
+pub(crate) fn true_cost(field: &str, cost: f64) -> Result<Cost, Problem> {
     if cost == 0.0 {
         return Ok(Cost::micros(0));
     }
@@ -86,7 +86,7 @@ pub(super) fn timeout(ms: Option<u64>) -> Result<Span, Problem> {
 }
 
 /// Tokens as JSON has them: whole ones without a point.
-pub(super) fn tokens(tokens: Tokens) -> String {
+pub(crate) fn tokens(tokens: Tokens) -> String {
     let (whole, micros) = (tokens.as_micros() / 1_000_000, tokens.as_micros() % 1_000_000);
     if micros == 0 {
         return whole.to_string();

@@ -38,7 +38,7 @@ async fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));
     }
-    engine.metrics.checks.note_decision(Door::Http, &decision);
+    engine.note_decision(Door::Http, &decision, limiter.limiter().now());
     let told = facts::tell(engine, &decision, false, Form::Alone);
     Ok(match reservation {
         Some(reservation) => named(told, reservation, timeout),

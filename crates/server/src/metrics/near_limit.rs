@@ -47,14 +47,17 @@ impl NearLimit {
         }
     }
 
-    /// Counts an admission whose tightest bucket is nearly empty.
-    pub(crate) fn note(&self, decision: &Decision, tightest: Option<Standing<'_>>) {
+    /// Counts an admission whose tightest bucket is nearly empty; then it says whose that is.
+    pub(crate) fn note<'r>(&self, decision: &Decision, tightest: Option<Standing<'r>>) -> Option<&'r str> {
         if let (Some(Verdict::Admit { remaining, .. }), Some(tightest)) = (decision.verdict(), tightest)
             && is_near(remaining, tightest.quota())
-            && let Some(counter) = self.of_rules.load().get(tightest.rule())
         {
-            counter.inc();
+            if let Some(counter) = self.of_rules.load().get(tightest.rule()) {
+                counter.inc();
+            }
+            return Some(tightest.rule());
         }
+        None
     }
 }
 

@@ -27,8 +27,18 @@ pub(super) struct Asked {
 struct Lists {
     charges: ArrayVec<Charge, CHARGES_MAX>,
     rules: ArrayVec<usize, CHARGES_MAX>,
+    /// The keys of the charges, if they are kept.
+    kept: Kept,
     /// What only requests have that are decided by a shared ledger.
     afar: Afar,
+}
+
+/// Keys, one after the other.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: ArrayVec<usize, CHARGES_MAX>,
 }
 
 /// The same as a shared ledger is asked, and what it said.
@@ -81,6 +91,27 @@ impl Asked {
             lists.rules.push(rule);
             lists.afar.push(afar);
         }
+    }
+
+    /// Keeps the key of the charge that was added last.
+    #[inline]
+    pub(super) fn keep(&mut self, key: &[u8]) {
+        if let Some(lists) = &mut self.lists {
+            let Kept { bytes, ends } = &mut lists.kept;
+            bytes.extend_from_slice(key);
+            // There is room: as many as there are charges.
+            let _ = ends.try_push(bytes.len());
+        }
+    }
+
+    /// The keys that were kept, in the order of the charges.
+    #[inline]
+    pub(super) fn kept(&self) -> impl Iterator<Item = &[u8]> {
+        let kept = self.lists.as_ref().map(|lists| &lists.kept);
+        let mut begin = 0;
+        kept.into_iter().flat_map(|kept| kept.ends.iter().map(move |end| (kept, *end))).map(
+            move |(kept, end)| kept.bytes.get(std::mem::replace(&mut begin, end)..end).unwrap_or_default(),
+        )
     }
 
     /// Has a ledger admit it without waiting; what is left in the bucket that has least left, if it did.
@@ -152,6 +183,8 @@ impl Drop for Asked {
         if let Some(mut lists) = self.lists.take() {
             lists.charges.clear();
             lists.rules.clear();
+            lists.kept.bytes.clear();
+            lists.kept.ends.clear();
             if lists.afar.is_used {
                 lists.afar.clear();
             }

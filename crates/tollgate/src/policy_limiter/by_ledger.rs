@@ -105,6 +105,9 @@ impl InForce<'_> {
             let Some((charge, afar)) = ruleset.charge_afar(&hit) else { return };
             if hit.is_enforced {
                 asked.push_afar(hit.rule, charge, afar);
+                if self.limiter.inner.keeps_keys {
+                    asked.keep(hit.key);
+                }
             } else if !is_peek {
                 watching.extend(afar.owned().map(|afar| (hit.rule, afar)));
             }

@@ -33,6 +33,17 @@ pub struct Decision {
     pub(super) open: Option<Box<Open>>,
 }
 
+/// A client as one enforced rule knows it that was asked about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleClient<'d> {
+    /// Position of the rule in [`Decision::policy`].
+    pub rule: usize,
+    /// The key of its bucket ([`tollgate_policy::Hit::key`]).
+    pub key: &'d [u8],
+    /// Whether this rule denied it.
+    pub is_denied: bool,
+}
+
 /// Charges that are held until the response has come.
 #[derive(Default)]
 pub(super) struct Open {
@@ -102,6 +113,15 @@ impl Decision {
     pub fn violated(&self) -> impl Iterator<Item = &PolicyRule> {
         let denied = self.denied();
         self.rules().enumerate().filter(move |(at, _)| denied.contains(*at)).map(|(_, rule)| rule)
+    }
+
+    /// The client as each enforced rule that was asked knows it, in the policy's order. Nobody, unless the limiter was told to
+    /// [keep keys](crate::LimiterBuilder::keep_keys).
+    #[inline]
+    pub fn clients(&self) -> impl Iterator<Item = RuleClient<'_>> {
+        let denied = self.denied();
+        let asked = self.asked.rules().iter().zip(self.asked.kept()).enumerate();
+        asked.map(move |(at, (rule, key))| RuleClient { rule: *rule, key, is_denied: denied.contains(at) })
     }
 
     /// The policy that decided.

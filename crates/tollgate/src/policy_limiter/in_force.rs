@@ -87,10 +87,14 @@ impl Decision {
         mut watch: impl FnMut(usize, Charge),
     ) {
         let Decision { ruleset, asked, refused, .. } = self;
+        let keeps_keys = limiter.inner.keeps_keys;
         let ruling = ruleset.book.rule_on(facts, limiter.unix_s(ruleset), |hit| {
             let Some(charge) = ruleset.charge(&hit) else { return };
             if hit.is_enforced {
                 asked.push(hit.rule, charge);
+                if keeps_keys {
+                    asked.keep(hit.key);
+                }
             } else {
                 watch(hit.rule, charge);
             }

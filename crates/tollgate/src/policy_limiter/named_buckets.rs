@@ -35,7 +35,7 @@ pub struct NamedBucket {
 /// Where a bucket is.
 #[derive(Debug, Clone)]
 enum Place {
-    Here { rule: Rule, key: OwnedKey },
+    Here { rule: Box<Rule>, key: OwnedKey },
     Afar { ledger: Arc<dyn Ledger>, bucket: Bucket },
 }
 
@@ -77,7 +77,7 @@ impl PolicyLimiter {
                     let bucket = Bucket { limit: BucketLimit::Rule(number), key: key.clone() };
                     Place::Afar { ledger: Arc::clone(ledger), bucket }
                 }
-                _ => Place::Here { rule: here.clone(), key: key.clone() },
+                _ => Place::Here { rule: Box::new(here.clone()), key: key.clone() },
             };
             Some(NamedBucket { is_shadow, algorithm, place })
         };

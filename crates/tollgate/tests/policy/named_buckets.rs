@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use tollgate::policy::{Facts, RuleBook};
-use tollgate::{BucketError, Cost, Decision, NamedBuckets, NoBuckets, Span, StoreMode};
+use tollgate::{BucketError, Cost, Decision, Limiter, NamedBucket, NamedBuckets, NoBuckets, Span, StoreMode};
 
 use crate::world::{World, from_address, parse};
 
@@ -109,7 +109,7 @@ fn others_of_the_rule_are_left_alone() {
 #[test]
 fn a_rule_that_only_watches_has_a_shadow_and_one_that_is_rolled_out_has_both() {
     let (world, buckets) = world_of("rate: 1/h, burst: 5, mode: shadow");
-    assert!(buckets.enforced().is_none() && buckets.shadow().is_some_and(|shadow| shadow.is_shadow()));
+    assert!(buckets.enforced().is_none() && buckets.shadow().is_some_and(NamedBucket::is_shadow));
     assert_eq!(world.admitted(9, &from_address(1)), 9);
     assert_eq!(at_once(buckets.look(Cost::ONE)).unwrap().balance.whole(), 0);
     at_once(buckets.reset()).unwrap();
@@ -155,4 +155,19 @@ fn buckets_are_those_of_the_limit_in_force() {
     assert_eq!(at_once(buckets.reset()).unwrap().balance.whole(), 5, "a larger burst is room to refill into");
     world.clock.advance(Span::from_secs(4 * 3_600));
     assert_eq!(at_once(buckets.look(Cost::ONE)).unwrap().balance.whole(), 9);
+}
+
+#[test]
+fn a_decision_keeps_the_keys_by_which_rules_know_the_client_if_it_is_told_to() {
+    let policy = "rules: [{name: client, scope: ip, rate: 1/h, burst: 1}, {name: all, scope: global, rate: 1/h, burst: 9}]";
+    let limiter = Limiter::builder().keep_keys().build_with_policy(parse(policy)).unwrap();
+    let mut keys = Vec::new();
+    RuleBook::new(parse(policy)).rule_on(&from_address(1), 0, |hit| keys.push(hit.key.to_vec()));
+    for denied in [[false, false], [true, false]] {
+        let decision = limiter.check(&from_address(1));
+        let clients: Vec<_> =
+            decision.clients().map(|client| (client.rule, client.key.to_vec(), client.is_denied)).collect();
+        assert_eq!(clients, [(0, keys[0].clone(), denied[0]), (1, keys[1].clone(), denied[1])]);
+    }
+    assert_eq!(World::of(policy).check(&from_address(1)).clients().count(), 0, "nobody asked for them");
 }

@@ -73,7 +73,8 @@ impl RawOrder {
         match left.iter().find(|(_, is_left)| *is_left) {
             None => Ok(()),
             Some((field, _)) => {
-                let detail = format!("`{field}` is nothing that an order of the kind {} has; drop it", order.kind());
+                let detail =
+                    format!("`{field}` is nothing that an order of the kind {} has; drop it", order.kind());
                 Err(Problem::field(*field, detail).because("bad_body"))
             }
         }

@@ -40,7 +40,7 @@ fn connect(gatehouse: &Arc<Gatehouse>, by: By) -> (DuplexStream, watch::Sender<b
         match by {
             By::Lane => crate::http::serve(&gatehouse, Door::Http, ours, None, stops).await,
             By::Hyper => {
-                let heard = AtomicBool::new(false);
+                let heard = Arc::new(AtomicBool::new(false));
                 http1::serve(&gatehouse, Door::Http, &mut ours, None, &heard, &mut stops).await;
             }
         }

@@ -1,0 +1,133 @@
+//! The sampling beside an exact count of the same denials.
+
+use std::collections::HashMap;
+
+use super::{KEYS_SAMPLED_MAX, SAMPLED_FOR_MAX, SETS, Sample, Sampler, Slot, WAYS, is_later};
+
+/// A generator of our own, so that a failure is replayed by its seed.
+struct Splitmix(u64);
+
+impl Splitmix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+/// A key's denials, counted without bounds.
+#[derive(Default)]
+struct Exact {
+    second: i64,
+    stored: u32,
+    skipped: u64,
+}
+
+impl Exact {
+    fn sample(&mut self, second: i64, stored_per_second: u32) -> Sample {
+        if second > self.second {
+            (self.second, self.stored) = (second, 0);
+        }
+        if self.stored >= stored_per_second {
+            self.skipped += 1;
+            return Sample::Out;
+        }
+        self.stored += 1;
+        Sample::Stored { sampled_for: 1 + std::mem::take(&mut self.skipped) }
+    }
+}
+
+#[test]
+fn the_first_of_each_second_are_stored_and_stand_for_exactly_the_others() {
+    for seed in 0..200 {
+        let mut random = Splitmix(seed);
+        let stored_per_second = u32::try_from(random.below(6)).unwrap();
+        let keys = 1 + random.below(200);
+        let sampler = Sampler::new(stored_per_second);
+        let mut exact: HashMap<u64, Exact> = HashMap::new();
+        let mut second = i64::try_from(random.below(2_000_000_000)).unwrap();
+        let (mut denied, mut told) = (0, 0);
+        for _ in 0..5_000 {
+            if random.below(50) == 0 {
+                second += i64::try_from(1 + random.below(5)).unwrap();
+            }
+            let hash = mix(random.below(keys) + 1);
+            let expected = exact.entry(hash).or_default().sample(second, stored_per_second);
+            let sample = sampler.sample(hash, second, || true);
+            assert_eq!(sample, expected, "seed {seed}");
+            denied += 1;
+            told += if let Sample::Stored { sampled_for } = sample { sampled_for } else { 0 };
+        }
+        let open: u64 = exact.values().map(|key| key.skipped).sum();
+        assert_eq!(
+            told + open,
+            denied,
+            "seed {seed}: rows stand for all but those after the last row of a key"
+        );
+    }
+}
+
+#[test]
+fn more_keys_than_it_can_tell_apart_are_not_stored_more_often() {
+    let sampler = Sampler::new(2);
+    for second in [7, 8] {
+        let mut stored = 0;
+        for key in 0..200_000 {
+            stored += usize::from(sampler.sample(mix(key), second, || true) != Sample::Out);
+        }
+        assert!(stored <= 2 * KEYS_SAMPLED_MAX, "{stored}");
+        assert!(stored > KEYS_SAMPLED_MAX / 2, "{stored}: another second, other keys");
+    }
+    assert_eq!(KEYS_SAMPLED_MAX, SETS * WAYS);
+}
+
+#[test]
+fn one_that_may_not_be_stored_is_carried_by_the_next_that_may() {
+    let sampler = Sampler::new(1);
+    assert_eq!(sampler.sample(mix(1), 5, || true), Sample::Stored { sampled_for: 1 });
+    assert_eq!(sampler.sample(mix(1), 6, || false), Sample::Out);
+    assert_eq!(sampler.sample(mix(1), 6, || true), Sample::Stored { sampled_for: 2 });
+}
+
+#[test]
+fn a_thread_that_is_late_by_a_second_opens_no_second_anew() {
+    let sampler = Sampler::new(1);
+    assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Stored { sampled_for: 1 });
+    assert_eq!(sampler.sample(mix(1), 8, || true), Sample::Out);
+    assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Out);
+    assert_eq!(
+        sampler.sample(mix(1), 2, || true),
+        Sample::Stored { sampled_for: 3 },
+        "a clock that was set back"
+    );
+}
+
+#[test]
+fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
+    let full = Slot { tag: 3, second: 16_383, stored: 15, skipped: SAMPLED_FOR_MAX - 1 };
+    assert_eq!(Slot::of(full.word()), full);
+    let sampler = Sampler::new(1);
+    let hash = mix(1);
+    sampler.sample(hash, 1, || true);
+    let slot = sampler.sets[usize::try_from(hash).unwrap() % SETS]
+        .0
+        .iter()
+        .find(|slot| Slot::of(slot.load(std::sync::atomic::Ordering::Relaxed)).tag != 0);
+    slot.unwrap().fetch_add(SAMPLED_FOR_MAX - 1, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(sampler.sample(hash, 1, || true), Sample::Out);
+    assert_eq!(sampler.sample(hash, 2, || true), Sample::Stored { sampled_for: SAMPLED_FOR_MAX });
+}
+
+#[test]
+fn seconds_go_in_a_circle() {
+    assert!(is_later(0, 16_383) && !is_later(16_383, 0) && !is_later(5, 5) && is_later(9, 5));
+}

@@ -1,0 +1,120 @@
+//! The file of SQLite: whose it is, what happens when somebody else writes, when it is full, and when it is none.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[expect(unused_macros, dead_code, unused_imports, reason = "other tests use the rest")]
+mod databases;
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use databases::{Place, SET_UP_MAX, until};
+use tollgate_records::{
+    ApplyError, Author, Entry, NewOrder, Order, Records, RecordsError, RecordsOptions, RecordsStatus,
+    RuleSet, RuleSetChange,
+};
+
+#[expect(clippy::unnecessary_wraps, reason = "judges find mistakes")]
+fn fine(_: &RuleSet) -> Result<(), String> {
+    Ok(())
+}
+
+fn put(name: &str, text: &str) -> RuleSetChange {
+    RuleSetChange { put_entries: vec![Entry::new(name, text)], ..RuleSetChange::default() }
+}
+
+fn kill_switch() -> NewOrder {
+    NewOrder { order: Order::KillSwitch { rule: None }, reason: "fire".to_owned(), expires_at: None }
+}
+
+#[tokio::test]
+async fn file_and_folder_are_for_their_owner_alone() {
+    let place = Place::sqlite();
+    let records = place.open().await;
+    records.give_order(&kill_switch(), &Author::new("alice")).await.unwrap();
+    let folder = place.path().parent().unwrap().to_owned();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder), 0o700);
+    let mut files = 0;
+    for file in folder.read_dir().unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        files += 1;
+    }
+    // The database, its log, and the index of that.
+    assert_eq!(files, 3);
+}
+
+#[tokio::test]
+async fn a_second_writer_is_told_that_the_file_is_locked_and_readers_go_on() {
+    let place = Place::sqlite();
+    let mut options = RecordsOptions::default();
+    options.busy_max = Duration::from_millis(50);
+    let records = place.open_with(options).await;
+    let alice = Author::new("alice");
+    records.apply(0, &put("login", "one"), &alice, "", fine).await.unwrap();
+    let mut hand = place.hand().await;
+    hand.sql("INSERT INTO tollgate_entries (name, text) VALUES ('other', 'by hand')").await.unwrap();
+    hand.sql("BEGIN IMMEDIATE").await.unwrap();
+    let locked = RecordsError::Locked { waited: Duration::from_millis(50) };
+    assert_eq!(
+        records.apply(2, &put("login", "two"), &alice, "", fine).await,
+        Err(ApplyError::Records(locked.clone()))
+    );
+    assert_eq!(records.give_order(&kill_switch(), &alice).await, Err(locked.clone()));
+    assert!(
+        locked.to_string().starts_with("the database is locked: somebody else has been writing for 50ms")
+    );
+    // In force, though it cannot be made a version.
+    let rules = records.rule_set().await.unwrap();
+    assert_eq!((rules.version, rules.is_unversioned, rules.entries.len()), (1, true, 2));
+    assert!(records.status().is_ready());
+    hand.sql("ROLLBACK").await.unwrap();
+    let rules = records.rule_set().await.unwrap();
+    assert_eq!((rules.version, rules.is_unversioned), (2, false));
+    records.apply(2, &put("login", "two"), &alice, "", fine).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_file_says_so_and_still_answers() {
+    let place = Place::sqlite();
+    place.open().await.close().await;
+    let mut options = RecordsOptions::default();
+    options.sqlite_pages_max = Some(100);
+    let records = place.open_with(options).await;
+    let alice = Author::new("alice");
+    let mut version = 0;
+    let full = loop {
+        // Each time another 10 pages, twice: as an entry and in its version.
+        let more = put(&format!("entry {version}"), &"x".repeat(40_000));
+        match records.apply(version, &more, &alice, "", fine).await {
+            Ok(made) => version = made.version,
+            Err(error) => break error,
+        }
+        assert!(version < 100, "never full");
+    };
+    assert_eq!(full, ApplyError::Records(RecordsError::Full));
+    assert!(full.to_string().starts_with("the database is full; make room"), "{full}");
+    assert!(version > 0 && records.status().is_ready());
+    let rules = records.rule_set().await.unwrap();
+    assert_eq!((rules.version, i64::try_from(rules.entries.len()).unwrap()), (version, version));
+    records.close().await;
+    // With room again everything goes on.
+    let records = place.open().await;
+    records.apply(version, &put("after", "x"), &alice, "", fine).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_told_and_left_alone() {
+    let place = Place::sqlite();
+    std::fs::create_dir_all(place.path().parent().unwrap()).unwrap();
+    let letter = "Dear Sir or Madam, ".repeat(100);
+    std::fs::write(place.path(), &letter).unwrap();
+    let records = Records::open(&place.url(), RecordsOptions::default()).unwrap();
+    until("it is told", || async { matches!(records.status(), RecordsStatus::Failing { .. }) }).await;
+    assert!(records.status().to_string().contains("not a database"), "{}", records.status());
+    assert_eq!(std::fs::read_to_string(place.path()).unwrap(), letter);
+    // Somebody moves it away: the next attempt makes the tables.
+    std::fs::remove_file(place.path()).unwrap();
+    records.ready_within(SET_UP_MAX).await.unwrap();
+    assert_eq!(records.rule_set().await.unwrap().version, 0);
+}

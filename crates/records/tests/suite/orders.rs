@@ -1,0 +1,116 @@
+//! Standing orders: given, read by everybody, ended.
+
+use tollgate_records::{NewOrder, Order, OrderMode, RecordsError, Timestamp, Who};
+
+use crate::alice;
+use crate::databases::Place;
+
+on_both!(
+    every_kind_of_order_is_read_back_as_it_was_given,
+    an_order_ends_when_it_is_revoked_and_stays_in_the_books,
+    an_order_past_its_expiry_is_nothing,
+    an_order_that_cannot_be_is_refused_with_the_field,
+);
+
+fn order(order: Order) -> NewOrder {
+    NewOrder { order, reason: "an incident".to_owned(), expires_at: None }
+}
+
+fn block(user: &str) -> NewOrder {
+    order(Order::Block { who: Who::User(user.to_owned()) })
+}
+
+async fn every_kind_of_order_is_read_back_as_it_was_given(place: Place) {
+    let (one, other) = (place.open().await, place.open().await);
+    let key = Who::Key { rule: "login".to_owned(), key: "ip:192.0.2.7".to_owned() };
+    let orders = [
+        Order::Block { who: Who::User("'; DROP TABLE tollgate_orders; --".to_owned()) },
+        Order::Block { who: Who::Network("192.0.2.0/24".parse().unwrap()) },
+        Order::Allow { who: Who::Address("2001:db8::7".parse().unwrap()) },
+        Order::Allow { who: key.clone() },
+        Order::Override {
+            rule: "login".to_owned(),
+            who: key,
+            rate: "0.5".to_owned(),
+            burst: "10".to_owned(),
+        },
+        Order::KillSwitch { rule: None },
+        Order::KillSwitch { rule: Some("login".to_owned()) },
+        Order::Mode { rule: "login".to_owned(), mode: OrderMode::Shadow },
+    ];
+    let expires_at = Some(Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() + 3_600));
+    for given in &orders {
+        let record =
+            one.give_order(&NewOrder { expires_at, ..order(given.clone()) }, &alice()).await.unwrap();
+        assert_eq!(
+            (record.author.as_str(), record.reason.as_str(), record.expires_at),
+            ("alice", "an incident", expires_at)
+        );
+    }
+    let read = other.orders(false).await.unwrap();
+    assert_eq!(read.iter().map(|record| record.order().unwrap()).collect::<Vec<_>>(), orders);
+    assert!(read.iter().all(|record| record.stands_at(Timestamp::now()) && record.expires_at == expires_at));
+}
+
+async fn an_order_ends_when_it_is_revoked_and_stays_in_the_books(place: Place) {
+    let records = place.open().await;
+    let given = records.give_order(&block("42"), &alice()).await.unwrap();
+    records.give_order(&block("43"), &alice()).await.unwrap();
+    let revoked = records.revoke_order(given.order_id, &alice(), "over").await.unwrap();
+    assert!(revoked.revoked_at.is_some() && revoked.revoked_by.as_deref() == Some("alice"));
+    assert!(!revoked.stands_at(Timestamp::now()));
+    let standing = records.orders(false).await.unwrap();
+    assert_eq!(standing.iter().map(|record| record.who.as_deref().unwrap()).collect::<Vec<_>>(), ["43"]);
+    assert_eq!(records.orders(true).await.unwrap().len(), 2);
+    for order_id in [given.order_id, 99, -1] {
+        let again = records.revoke_order(order_id, &alice(), "over").await;
+        assert_eq!(again, Err(RecordsError::NotFound { what: format!("order {order_id} that stands") }));
+    }
+}
+
+async fn an_order_past_its_expiry_is_nothing(place: Place) {
+    let records = place.open().await;
+    let given = records.give_order(&block("42"), &alice()).await.unwrap();
+    place.sql("UPDATE tollgate_orders SET expires_at = '2026-01-01T00:00:00Z'").await.unwrap();
+    assert_eq!(records.orders(false).await.unwrap(), []);
+    let past = &records.orders(true).await.unwrap()[0];
+    assert_eq!(past.expires_at, Timestamp::parse("2026-01-01T00:00:00Z"));
+    assert!(!past.stands_at(Timestamp::now()));
+    assert!(records.revoke_order(given.order_id, &alice(), "over").await.is_err());
+}
+
+async fn an_order_that_cannot_be_is_refused_with_the_field(place: Place) {
+    let records = place.open().await;
+    let yesterday = Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() - 86_400);
+    let limit = |rate: &str, burst: &str| Order::Override {
+        rule: "login".to_owned(),
+        who: Who::User("42".to_owned()),
+        rate: rate.to_owned(),
+        burst: burst.to_owned(),
+    };
+    let other_rule = Who::Key { rule: "search".to_owned(), key: "42".to_owned() };
+    let crossed = Order::Override {
+        rule: "login".to_owned(),
+        who: other_rule,
+        rate: "1".to_owned(),
+        burst: "1".to_owned(),
+    };
+    for (new, field) in [
+        (NewOrder { reason: String::new(), ..block("42") }, "reason"),
+        (NewOrder { expires_at: Some(yesterday), ..block("42") }, "expires_at"),
+        (block(""), "who"),
+        (block(&"x".repeat(513)), "who"),
+        (block("nul\0"), "who"),
+        (order(limit("0", "1")), "rate"),
+        (order(limit("1", "many")), "burst"),
+        (order(crossed), "who"),
+        (order(Order::Mode { rule: "x".repeat(129), mode: OrderMode::Off }), "rule"),
+    ] {
+        match records.give_order(&new, &alice()).await {
+            Err(RecordsError::Invalid { field: told, .. }) => assert_eq!(told, field),
+            other => panic!("{field}: {other:?}"),
+        }
+    }
+    assert_eq!(records.orders(true).await.unwrap(), []);
+    assert_eq!(records.audit(&Default::default(), None, 10).await.unwrap(), []);
+}

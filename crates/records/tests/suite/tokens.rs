@@ -1,0 +1,115 @@
+//! Tokens of the admin door.
+
+use tollgate_records::{NewToken, RecordsError, Role, Timestamp, TokenCheck};
+
+use crate::alice;
+use crate::databases::Place;
+
+on_both!(
+    a_token_is_good_on_every_instance_until_it_is_revoked,
+    a_token_is_good_until_its_expiry,
+    what_is_almost_a_token_is_none,
+    the_secret_is_kept_nowhere,
+    the_last_use_of_a_token_is_known,
+);
+
+fn token(role: Role) -> NewToken {
+    NewToken { name: "deploy".to_owned(), role, expires_at: None }
+}
+
+async fn a_token_is_good_on_every_instance_until_it_is_revoked(place: Place) {
+    let (one, other) = (place.open().await, place.open().await);
+    for role in Role::ALL {
+        let (secret, record) = one.create_token(&token(role), &alice()).await.unwrap();
+        assert!(secret.reveal().starts_with(&format!("tg_{}_", record.token_id)));
+        let TokenCheck::Good(found) = other.check_token(secret.reveal()).await.unwrap() else {
+            panic!("not good")
+        };
+        assert_eq!((found.role, found.name.as_str(), &found.token_id), (role, "deploy", &record.token_id));
+        other.revoke_token(&record.token_id, &alice()).await.unwrap();
+        assert!(matches!(one.check_token(secret.reveal()).await.unwrap(), TokenCheck::Revoked(_)));
+    }
+    let listed = one.tokens().await.unwrap();
+    assert_eq!(listed.iter().map(|token| token.role).collect::<Vec<_>>(), Role::ALL);
+    assert!(listed.iter().all(|token| token.revoked_at.is_some()));
+    let nobody = one.revoke_token("' OR '1'='1", &alice()).await;
+    assert_eq!(nobody, Err(RecordsError::NotFound { what: "token \"\\' OR \\'1\\'=\\'1\"".to_owned() }));
+}
+
+async fn a_token_is_good_until_its_expiry(place: Place) {
+    let records = place.open().await;
+    let soon = Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() + 3_600);
+    let (secret, record) = records
+        .create_token(&NewToken { expires_at: Some(soon), ..token(Role::Admin) }, &alice())
+        .await
+        .unwrap();
+    assert_eq!(record.expires_at, Some(soon));
+    assert!(matches!(records.check_token(secret.reveal()).await.unwrap(), TokenCheck::Good(_)));
+    place.sql("UPDATE tollgate_tokens SET expires_at = '2026-01-01T00:00:00Z'").await.unwrap();
+    assert!(matches!(records.check_token(secret.reveal()).await.unwrap(), TokenCheck::Expired(_)));
+    let over = NewToken { expires_at: Some(Timestamp::from_unix_seconds(0)), ..token(Role::Admin) };
+    assert!(matches!(
+        records.create_token(&over, &alice()).await,
+        Err(RecordsError::Invalid { field: "expires_at", .. })
+    ));
+}
+
+async fn what_is_almost_a_token_is_none(place: Place) {
+    let records = place.open().await;
+    let (secret, record) = records.create_token(&token(Role::Admin), &alice()).await.unwrap();
+    let (other, _) = records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    let text = secret.reveal();
+    let wrong = |id: &str, rest: &str| format!("tg_{id}_{rest}");
+    let rest = &text[text.len() - 43..];
+    for presented in [
+        text[..text.len() - 1].to_owned(),
+        format!("{text}A"),
+        text.to_uppercase(),
+        format!(" {text}"),
+        wrong(other.token_id(), rest),
+        wrong("0000000000000000", rest),
+        wrong(&record.token_id, ""),
+        wrong("' OR 1=1 --", rest),
+        record.token_id.clone(),
+        String::new(),
+        "x".repeat(100_000),
+        "tg_\0_\0".to_owned(),
+    ] {
+        assert_eq!(records.check_token(&presented).await.unwrap(), TokenCheck::Unknown, "{presented:.60}");
+    }
+}
+
+async fn the_secret_is_kept_nowhere(place: Place) {
+    let records = place.open().await;
+    let (secret, record) = records.create_token(&token(Role::Admin), &alice()).await.unwrap();
+    let hidden = secret.reveal().rsplit_once(&record.token_id).unwrap().1;
+    let told = format!(
+        "{secret:?} {record:?} {:?} {:?}",
+        records.tokens().await.unwrap(),
+        records.audit(&Default::default(), None, 10).await.unwrap()
+    );
+    assert!(told.contains(&record.token_id) && !told.contains(hidden));
+    let mut hand = place.hand().await;
+    assert_eq!(hand.number("SELECT COUNT(*) FROM tollgate_tokens WHERE length(hash) = 32").await, 1);
+    // Who reads the table learns what cannot be presented.
+    let hash =
+        if matches!(hand, crate::databases::Hand::Sqlite(_)) { "hex(hash)" } else { "encode(hash, 'hex')" };
+    let same = format!(
+        "SELECT COUNT(*) FROM tollgate_tokens WHERE {hash} LIKE '%{}%' OR name LIKE '%{}%'",
+        &hidden[1..],
+        &hidden[1..]
+    );
+    assert_eq!(hand.number(&same).await, 0);
+}
+
+async fn the_last_use_of_a_token_is_known(place: Place) {
+    let records = place.open().await;
+    let (secret, record) = records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    assert_eq!(record.last_used_at, None);
+    records.check_token(secret.reveal()).await.unwrap();
+    let first = records.tokens().await.unwrap()[0].last_used_at.unwrap();
+    assert!(first >= record.created_at);
+    // Once a minute is enough.
+    records.check_token(secret.reveal()).await.unwrap();
+    assert_eq!(records.tokens().await.unwrap()[0].last_used_at, Some(first));
+}

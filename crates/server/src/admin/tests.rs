@@ -1,0 +1,10 @@
+//! What is promised of the admin API, over real connections and a real database.
+
+mod authorisation;
+mod buckets;
+mod door;
+mod events;
+mod guarding;
+mod hostile_texts;
+mod records_away;
+mod rule_changes;

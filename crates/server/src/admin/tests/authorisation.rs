@@ -1,0 +1,156 @@
+//! Every route × every role × every way not to have a token: derived from the table of routes.
+
+use http::Method;
+use serde_json::json;
+use tollgate_records::{Author, Role, Timestamp};
+
+use super::door::{Answer, TestDoor, local_peer, other_peer};
+use crate::admin::route::Route;
+use crate::admin::routes::ROUTES;
+
+/// A request to a route that changes nothing even if it is let in: there is nothing of that name, and the body says nothing.
+async fn knock(door: &TestDoor, route: &Route, token: Option<&str>, peer: std::net::IpAddr) -> Answer {
+    let path = route.path.replace("{name}", "nothing").replace("{n}", "0").replace("{id}", "0");
+    let method = match route.method {
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        _ => "GET",
+    };
+    let mut asking = door.ask(method, &path).from(Some(peer));
+    if route.method != Method::GET {
+        asking = asking.json(&json!({}));
+    }
+    if let Some(token) = token {
+        asking = asking.token(token);
+    }
+    // A stream of events has no end; that it begins is enough.
+    if route.path.ends_with("/events") { asking.head().await } else { asking.answer().await }
+}
+
+#[track_caller]
+fn refused(route: &Route, answer: &Answer, status: u16, reason: &str, what: &str) {
+    let place = format!("{} {} {what}", route.method, route.path);
+    assert_eq!(answer.status, status, "{place}: {}", answer.text);
+    assert_eq!(answer.reason(), reason, "{place}");
+    assert_eq!(answer.headers.contains_key("www-authenticate"), status == 401, "{place}");
+}
+
+#[tokio::test]
+async fn each_role_opens_just_the_routes_that_take_it_or_less() {
+    let door = TestDoor::open().await;
+    for role in Role::ALL {
+        let token = door.token(role).await;
+        for route in &ROUTES {
+            // From this machine and from any other alike.
+            for peer in [local_peer(), other_peer()] {
+                let answer = knock(&door, route, Some(&token), peer).await;
+                if role < route.role {
+                    refused(route, &answer, 403, "role_too_low", role.as_str());
+                } else {
+                    let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
+                    assert!(is_in, "{} {} {role}: {answer:?}", route.method, route.path);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_opens_to_who_has_no_good_token() {
+    let door = TestDoor::open().await;
+    let author = Author::new("test");
+    let good = door.token(Role::Admin).await;
+    // The right id, and a wrong secret: its last letter is another.
+    let mut wrong = good.clone();
+    let last = if wrong.pop() == Some('A') { 'B' } else { 'A' };
+    wrong.push(last);
+    let soon = Timestamp::from_unix_micros(Timestamp::now().unix_micros() + 50_000);
+    let expired = door.token_until(Role::Admin, Some(soon)).await;
+    let revoked = door.token(Role::Admin).await;
+    let id = revoked.split('_').nth(1).unwrap();
+    door.records.as_ref().unwrap().revoke_token(id, &author).await.unwrap();
+    while Timestamp::now() <= soon {
+        tokio::task::yield_now().await;
+    }
+    let unknown = "tg_0123456789abcdef_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let ways = [
+        ("none", None, "token_needed"),
+        ("malformed", Some("a b"), "malformed_token"),
+        ("unknown", Some(unknown), "unknown_token"),
+        ("no token at all", Some("x"), "unknown_token"),
+        ("a wrong secret", Some(wrong.as_str()), "unknown_token"),
+        ("expired", Some(expired.as_str()), "expired_token"),
+        ("revoked", Some(revoked.as_str()), "revoked_token"),
+    ];
+    for route in &ROUTES {
+        for (what, token, reason) in ways {
+            for peer in [local_peer(), other_peer()] {
+                let answer = knock(&door, route, token, peer).await;
+                refused(route, &answer, 401, reason, what);
+                if let Some(token) = token.filter(|token| token.len() > 20) {
+                    assert!(!answer.text.contains(token) && !format!("{:?}", answer.headers).contains(token));
+                }
+            }
+        }
+    }
+    // Nothing was changed by all that.
+    assert_eq!(door.records.as_ref().unwrap().rule_set().await.unwrap().version, 0);
+}
+
+#[tokio::test]
+async fn while_no_token_is_configured_this_machine_may_look_and_nobody_may_change_anything() {
+    for door in [TestDoor::open().await, TestDoor::without_records(None).await] {
+        for route in &ROUTES {
+            let answer = knock(&door, route, None, local_peer()).await;
+            if route.role == Role::Viewer {
+                // Without records some of it is nowhere.
+                let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
+                assert!(is_in, "{} {}: {answer:?}", route.method, route.path);
+            } else {
+                refused(route, &answer, 401, "no_token_configured", "this machine");
+            }
+            let answer = knock(&door, route, None, other_peer()).await;
+            refused(route, &answer, 401, "no_token_configured", "another machine");
+            let answer = knock(&door, route, Some("tg_0123456789abcdef_x"), local_peer()).await;
+            refused(route, &answer, 401, "unknown_token", "a token of elsewhere");
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_forwards_for_somebody_else_is_not_this_machine() {
+    let door = TestDoor::open().await;
+    for field in ["forwarded", "x-forwarded-for", "x-real-ip", "via"] {
+        let answer = door.get("/admin/v1/status").field(field, "192.0.2.7").expect(401).await;
+        assert_eq!(answer.reason(), "no_token_configured");
+    }
+}
+
+#[tokio::test]
+async fn a_socket_of_this_machine_is_this_machine() {
+    let door = TestDoor::open().await;
+    door.get("/admin/v1/status").from(None).expect(200).await;
+}
+
+#[tokio::test]
+async fn the_token_of_the_settings_opens_everything_and_is_never_shown() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let door = TestDoor::without_records(Some(token)).await;
+    let who = door.get("/admin/v1/whoami").token(token).expect(200).await;
+    assert_eq!(who.json()["role"], "admin");
+    assert!(!who.text.contains(token));
+    door.get("/admin/v1/whoami").expect(401).await;
+    let guess = door.get("/admin/v1/whoami").token("0123456789abcdef0123456789abcdeX").expect(401).await;
+    assert_eq!(guess.reason(), "unknown_token");
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_opens_nothing_from_that_moment() {
+    let door = TestDoor::open().await;
+    let (admin, viewer) = (door.token(Role::Admin).await, door.token(Role::Viewer).await);
+    door.get("/admin/v1/whoami").token(&viewer).expect(200).await;
+    let id = viewer.split('_').nth(1).unwrap();
+    door.ask("DELETE", &format!("/admin/v1/tokens/{id}")).token(&admin).expect(200).await;
+    assert_eq!(door.get("/admin/v1/whoami").token(&viewer).expect(401).await.reason(), "revoked_token");
+}

@@ -1,0 +1,84 @@
+//! Buckets by rule and key.
+
+use serde_json::json;
+use tollgate::policy::Facts;
+use tollgate_records::Role;
+
+use super::door::TestDoor;
+
+/// Spends tokens of a user.
+fn spend(door: &TestDoor, user: &str, times: usize) -> usize {
+    let facts = Facts { user: Some(user), ..Facts::new("GET", "/") };
+    let limiter = &door.gatehouse.engine.limiter;
+    (0..times).filter(|_| limiter.check(&facts).is_admitted()).count()
+}
+
+#[tokio::test]
+async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let with_records = TestDoor::open().await;
+    let operator = with_records.token(Role::Operator).await;
+    for (door, token) in
+        [(with_records, operator), (TestDoor::without_records(Some(token)).await, token.to_owned())]
+    {
+        // The rule for addresses asks for an address, and gives every request without one the same bucket.
+        assert_eq!(spend(&door, "ann", 3), 3);
+        let look = async || {
+            let asking = door.get("/admin/v1/buckets?rule=per-user&key=user%3Aann").token(&token);
+            asking.expect(200).await.json()["buckets"][0].clone()
+        };
+        let before = look().await;
+        // It refills by one an hour meanwhile.
+        let balance = before["balance"].as_f64().unwrap();
+        assert!((7.0..7.1).contains(&balance) && before["exists"] == true, "{before}");
+        assert_eq!(before["next_admit_ms"], 0);
+        let grant = json!({ "rule": "per-user", "key": "user:ann", "tokens": 1.5, "reason": "an apology" });
+        let granted = door.post("/admin/v1/buckets/grant", &grant).token(&token).expect(200).await.json();
+        assert_eq!(granted["done"], true);
+        let after = look().await["balance"].as_f64().unwrap();
+        assert!((8.5..8.6).contains(&after), "{after}");
+        let reset = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
+        door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
+        assert_eq!(look().await["balance"], 10);
+    }
+}
+
+#[tokio::test]
+async fn every_operation_is_written_down_with_who_and_why() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let reset = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
+    door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
+    let lines = door.get("/admin/v1/audit").token(&token).expect(200).await.json()["lines"].clone();
+    let line = &lines[0];
+    assert!(line["action"].as_str().unwrap().contains("reset"), "{line}");
+    assert_eq!((&line["who"], &line["reason"]), (&json!("some operator"), &json!("a mistake of ours")));
+    assert!(line["source_address"].as_str().unwrap().starts_with("127."));
+}
+
+#[tokio::test]
+async fn what_names_no_bucket_is_said_with_the_field() {
+    let token = "0123456789abcdef0123456789abcdef";
+    let door = TestDoor::without_records(Some(token)).await;
+    for (query, status) in [
+        ("", 400),
+        ("?rule=per-user", 400),
+        ("?rule=per-user&key=", 400),
+        ("?rule=per-address&key=nonsense", 400),
+        ("?rule=nothing&key=user%3Aann", 404),
+        ("?rule=per-user&key=user%3Aann&cost=x", 400),
+        ("?rule=per-user&key=user%3Aann&cost=-1", 400),
+        ("?rule=per-user&key=user%3Aann&other=1", 400),
+    ] {
+        door.get(&format!("/admin/v1/buckets{query}")).token(token).expect(status).await;
+    }
+    for body in [
+        json!({ "rule": "per-user", "key": "user:ann", "reason": "x" }),
+        json!({ "rule": "per-user", "key": "user:ann", "tokens": 1 }),
+        json!({ "rule": "per-user", "key": "user:ann", "tokens": -1, "reason": "x" }),
+        json!({ "rule": "per-user", "key": "user:ann", "tokens": 0, "reason": "x" }),
+        json!({ "rule": "per-user", "key": "user:ann", "tokens": 1e300, "reason": "x" }),
+    ] {
+        door.post("/admin/v1/buckets/grant", &body).token(token).expect(400).await;
+    }
+}
