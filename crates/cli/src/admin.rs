@@ -13,7 +13,6 @@ mod token;
 
 pub(crate) use admin_error::AdminError;
 pub(crate) use client::AdminDoor;
-pub(crate) use problem_document::ProblemDocument;
 pub(crate) use flags::{AdminFlags, Asking, HELP};
 pub(crate) use target::Target;
 

@@ -107,6 +107,7 @@ fn cannot_share(policy: &Policy) -> impl Iterator<Item = Lint> {
         Some(Lint {
             kind: LintKind::CannotShare,
             rule: Some(rule.name.clone()),
+            source: rule.source.clone(),
             line: rule.line,
             message: message.to_owned(),
             cure: cure.to_owned(),

@@ -7,7 +7,7 @@ mod talkers;
 mod who;
 
 pub(crate) use flags::KeysFlags;
-pub(crate) use talkers::{By, Talker, Talkers};
+pub(crate) use talkers::{By, Talker};
 
 use crate::page::Page;
 use crate::problem::Problem;

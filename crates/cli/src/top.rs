@@ -35,7 +35,7 @@ pub(crate) struct TopFlags {
     #[arg(long, value_enum, default_value = "denied", hide_possible_values = true, value_name = "admitted|denied|near")]
     by: By,
     /// How many clients are shown
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
     limit: u32,
     #[command(flatten)]
     asking: Asking,

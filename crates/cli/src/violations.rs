@@ -6,7 +6,6 @@ mod listing;
 mod totals;
 
 use clap::{Args, ValueEnum};
-use tollgate_records::Timestamp;
 
 use crate::admin::{self, AdminDoor, Asking, Target};
 use crate::page::Page;
@@ -37,6 +36,9 @@ pub(crate) struct ViolationsFlags {
     /// At this endpoint
     #[arg(long, value_name = "PATH", help_heading = "Which")]
     endpoint: Option<String>,
+    /// At endpoints that begin like this
+    #[arg(long, value_name = "PATH", conflicts_with = "endpoint", help_heading = "Which")]
+    endpoint_prefix: Option<String>,
     /// Not before, as in 30m (ago) or 2026-11-20T10:00Z
     #[arg(long, value_name = "WHEN", value_parser = When::parse, help_heading = "Which")]
     since: Option<When>,
@@ -57,7 +59,7 @@ pub(crate) struct ViolationsFlags {
         conflicts_with_all = ["follow", "output", "json", "cursor", "totals"])]
     export: Option<Export>,
     /// The true counts by rule, in place of single denials
-    #[arg(long, conflicts_with_all = ["follow", "user", "ip", "endpoint", "cursor"])]
+    #[arg(long, conflicts_with_all = ["follow", "user", "ip", "endpoint", "endpoint_prefix", "cursor"])]
     totals: bool,
     #[command(flatten)]
     asking: Asking,
@@ -83,7 +85,7 @@ pub(crate) fn page(flags: &ViolationsFlags, screen: &Screen) -> Result<Page, Pro
 impl ViolationsFlags {
     /// What is asked for, of those that the filters leave.
     fn target(&self, segments: &[&str]) -> Target {
-        self.of_whom(segments).with("since", moment(self.since)).with("until", moment(self.until))
+        self.of_whom(segments).with("since", sent(self.since)).with("until", sent(self.until))
     }
 
     /// The same at any time.
@@ -93,10 +95,11 @@ impl ViolationsFlags {
             .with("address", self.ip.as_deref())
             .with("rule", self.rule.as_deref())
             .with("endpoint", self.endpoint.as_deref())
+            .with("endpoint_prefix", self.endpoint_prefix.as_deref())
     }
 }
 
-/// A length is counted back from now.
-fn moment(when: Option<When>) -> Option<Timestamp> {
-    when.map(|when| when.before(Timestamp::now()))
+/// As the server reads it, by whose clock a length is counted back.
+fn sent(when: Option<When>) -> Option<String> {
+    when.map(When::sent)
 }

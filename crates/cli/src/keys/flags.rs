@@ -68,7 +68,7 @@ pub(super) struct TopFlags {
     #[arg(long, value_enum, default_value = "denied", hide_possible_values = true, value_name = "admitted|denied|near")]
     pub(super) by: By,
     /// How many
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) limit: u32,
     #[command(flatten)]
     pub(super) asking: Asking,

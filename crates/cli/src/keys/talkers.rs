@@ -1,5 +1,7 @@
 //! Who talks most.
 
+use std::cmp::Reverse;
+
 use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,68 +36,96 @@ impl By {
 /// What the server says.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Talkers {
-    #[serde(alias = "top", alias = "clients")]
-    pub(crate) talkers: Vec<Talker>,
+struct TopTold {
+    rules: Vec<RuleTold>,
 }
 
-/// A client, and what became of its checks in about the last minute.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Talker {
-    pub(crate) rule: String,
-    #[serde(alias = "client")]
-    pub(crate) key: String,
-    admitted: Value,
-    denied: Value,
-    near: Value,
+struct RuleTold {
+    rule: String,
+    clients: Vec<ClientTold>,
 }
 
-impl Talkers {
-    /// Asks for them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ClientTold {
+    client: String,
+    key: Option<String>,
+    admitted: Times,
+    denied: Times,
+    near: Times,
+}
+
+/// How often: the truth is between the two.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct Times {
+    at_least: u64,
+    at_most: u64,
+}
+
+/// A client of a rule, and what became of its checks in about the last minute.
+#[derive(Debug)]
+pub(crate) struct Talker {
+    pub(crate) rule: String,
+    /// As the other verbs take it; else as people read it.
+    pub(crate) key: String,
+    times: [Times; 3],
+}
+
+impl Talker {
+    /// Asks for the first `limit` of a rule, or of all rules.
     pub(crate) fn ask(
         door: &AdminDoor,
         rule: Option<&str>,
         by: By,
         limit: u32,
-    ) -> Result<(Value, Talkers), AdminError> {
+    ) -> Result<(Value, Vec<Talker>), AdminError> {
         let target = Target::new(&["top"]).with("rule", rule).with("by", Some(by.name()));
         let answer = door.get(&target.with("limit", Some(limit)))?;
-        let talkers = admin::read(&answer)?;
+        let talkers = Talker::ranked(&answer, by, limit)?;
         Ok((answer, talkers))
     }
-}
 
-impl Talker {
-    /// How often, of admitted, denied and near.
-    pub(crate) fn figures(&self) -> [String; 3] {
-        [&self.admitted, &self.denied, &self.near].map(figure)
+    /// Those of all rules together, the first first.
+    pub(crate) fn ranked(answer: &Value, by: By, limit: u32) -> Result<Vec<Talker>, AdminError> {
+        let TopTold { rules } = admin::read(answer)?;
+        let of_rule = |RuleTold { rule, clients }: RuleTold| {
+            clients.into_iter().map(move |told| Talker {
+                rule: rule.clone(),
+                key: told.key.unwrap_or(told.client),
+                times: [told.admitted, told.denied, told.near],
+            })
+        };
+        let mut talkers: Vec<Talker> = rules.into_iter().flat_map(of_rule).collect();
+        let at = by as usize;
+        talkers.sort_by_key(|talker| Reverse(talker.times.get(at).map_or(0, |times| times.at_least)));
+        talkers.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(talkers)
     }
-}
 
-/// A count; of one that is known between two bounds, with how far it may be off.
-fn figure(value: &Value) -> String {
-    let bound = |name: &str| value.get(name).and_then(Value::as_u64);
-    match (value, bound("at_least"), bound("at_most")) {
-        (Value::Null, ..) => String::new(),
-        (_, Some(least), Some(most)) if least == most => least.to_string(),
-        (_, Some(least), Some(most)) => format!("{least}..{most}"),
-        (value, ..) => value.to_string(),
+    /// How often, of admitted, denied and near; of what is known between two bounds, both.
+    pub(crate) fn figures(&self) -> [String; 3] {
+        self.times.map(|Times { at_least, at_most }| match at_least == at_most {
+            true => at_least.to_string(),
+            false => format!("{at_least}..{at_most}"),
+        })
     }
 }
 
 pub(super) fn list(flags: &TopFlags, screen: &Screen) -> Result<Page, Problem> {
     let door = AdminDoor::of(&flags.asking.admin)?;
-    let (answer, talkers) = Talkers::ask(&door, flags.rule.as_deref(), flags.by, flags.limit)?;
+    let (answer, talkers) = Talker::ask(&door, flags.rule.as_deref(), flags.by, flags.limit)?;
     Ok(Page::good(match flags.asking.format.chosen() {
         Format::Table => table(&talkers, screen.ink),
         Format::Json => format::json(&answer),
     }))
 }
 
-fn table(list: &Talkers, ink: Ink) -> String {
+fn table(talkers: &[Talker], ink: Ink) -> String {
     let mut listing = Listing::new(&["RULE", "KEY", "ADMITTED#", "DENIED#", "NEAR#"]);
-    for talker in &list.talkers {
+    for talker in talkers {
         let figures = talker.figures();
         listing.push([&*talker.rule, &talker.key].into_iter().chain(figures.iter().map(String::as_str)));
     }
@@ -112,11 +142,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn clients_of_all_rules_are_ranked_together_by_what_was_asked() {
+        let times = |count: u64| json!({ "at_least": count, "at_most": count });
+        let client = |key: &str, admitted: u64, denied: u64| {
+            json!({ "client": "shown", "key": key, "admitted": times(admitted), "denied": times(denied), "near": times(0) })
+        };
+        let answer = json!({ "rules": [
+            { "rule": "a", "clients": [client("user:1", 9, 1), client("user:2", 5, 0)] },
+            { "rule": "b", "clients": [client("user:3", 7, 3)] },
+        ] });
+        let keys = |by: By, limit: u32| {
+            let talkers = Talker::ranked(&answer, by, limit).unwrap();
+            talkers.into_iter().map(|talker| talker.key).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(By::Admitted, 2), ["user:1", "user:3"]);
+        assert_eq!(keys(By::Denied, 9), ["user:3", "user:1", "user:2"]);
+    }
+
+    #[test]
     fn a_count_that_is_not_known_exactly_says_so() {
-        let figure = |value: Value| super::figure(&value);
-        assert_eq!(figure(json!(7)), "7");
-        assert_eq!(figure(json!({ "at_least": 7, "at_most": 7 })), "7");
-        assert_eq!(figure(json!({ "at_least": 7, "at_most": 9 })), "7..9");
-        assert_eq!(figure(Value::Null), "");
+        let answer = json!({ "rules": [{ "rule": "a", "clients": [
+            { "client": "c\u{1b}[2J", "key": null, "admitted": { "at_least": 7, "at_most": 9 } }
+        ] }] });
+        let talkers = Talker::ranked(&answer, By::Admitted, 1).unwrap();
+        assert_eq!(talkers[0].figures(), ["7..9", "0", "0"]);
+        assert!(table(&talkers, Ink::Plain).contains("c\\x1b[2J"));
     }
 }

@@ -39,7 +39,7 @@ pub(crate) struct Counts {
     pub(crate) admitted: u64,
     pub(crate) denied: u64,
     pub(crate) refused: u64,
-    shadow_denied: u64,
+    pub(crate) shadow_denied: u64,
 }
 
 /// What the server lists.

@@ -170,7 +170,10 @@ mod tests {
             json!({ "rules": [{ "name": "api\u{1b}[2J", "limit": "5 per second", "mode": "enforce",
                 "counts": { "admitted": admitted, "denied": 2 } }] })
         };
-        let talkers = json!({ "talkers": [{ "rule": "api", "key": "user:\u{9b}2J", "admitted": 7, "denied": 2, "near": 0 }] });
+        let times = |count: u64| json!({ "at_least": count, "at_most": count });
+        let talkers = json!({ "rules": [{ "rule": "api", "clients": [
+            { "client": "x", "key": "user:\u{9b}2J", "admitted": times(7), "denied": times(2), "near": times(0) }
+        ] }] });
         let seconds = Timestamp::from_unix_seconds;
         let before = Sight::made_of(seconds(100), &status, &rules(10), &talkers);
         Sight::made_of(seconds(102), &status, &rules(15), &talkers).since(&before)

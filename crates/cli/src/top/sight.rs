@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tollgate_records::Timestamp;
 
 use crate::admin::{self, AdminDoor, AdminError, Target};
-use crate::keys::{By, Talker, Talkers};
+use crate::keys::{By, Talker};
 use crate::rules::{Counts, RulesInForce};
 
 /// How the program is.
@@ -63,7 +63,7 @@ impl Sight {
     pub(super) fn of(door: &AdminDoor, by: By, limit: u32) -> Result<Sight, AdminError> {
         let status = door.get(&Target::new(&["status"]))?;
         let rules = door.get(&Target::new(&["rules"]))?;
-        let (talkers, Talkers { talkers: told }) = Talkers::ask(door, None, by, limit)?;
+        let (talkers, told) = Talker::ask(door, None, by, limit)?;
         let list: RulesInForce = admin::read(&rules)?;
         let seen = list.rules.into_iter().map(|rule| RuleSeen {
             does: rule.does().to_owned(),
@@ -136,7 +136,7 @@ impl Sight {
             counts: rule.counts,
             rates: None,
         });
-        let Talkers { talkers: told } = admin::read(talkers).unwrap();
+        let told = Talker::ranked(talkers, By::Denied, 9).unwrap();
         let (rules, answers) = (seen.collect(), [status.clone(), rules.clone(), talkers.clone()]);
         Sight { at, status: admin::read(status).unwrap(), rules, talkers: told, answers }
     }

@@ -7,13 +7,12 @@ use tollgate_records::Timestamp;
 
 use super::ViolationsFlags;
 use super::listing::{ViolationTold, ViolationsTold, lines};
-use crate::admin::{self, AdminDoor};
+use crate::admin::{self, AdminDoor, Target};
 use crate::format::Format;
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::{self, Screen};
 use crate::visible::visible_json;
-use crate::when::When;
 
 /// How often the server is asked.
 const EVERY: Duration = Duration::from_secs(1);
@@ -22,7 +21,10 @@ const LATE_SECONDS_MAX: i64 = 30;
 
 /// Shows them until whoever reads has seen enough.
 pub(super) fn page(door: &AdminDoor, flags: &ViolationsFlags, screen: &Screen) -> Result<Page, Problem> {
-    let begin = flags.since.map_or_else(Timestamp::now, |when| When::before(when, Timestamp::now()));
+    let status = door.get(&Target::new(&["status"]))?;
+    // By the server's clock: violations bear its times.
+    let now = status.get("unix_s").and_then(Value::as_i64).map_or_else(Timestamp::now, Timestamp::from_unix_seconds);
+    let begin = flags.since.map_or(now, |when| when.before(now));
     let (mut newest, mut last_id, mut is_first) = (begin, 0, true);
     loop {
         let since = Timestamp::from_unix_seconds(newest.unix_seconds() - LATE_SECONDS_MAX).max(begin);

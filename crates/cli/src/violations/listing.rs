@@ -18,7 +18,7 @@ use crate::when;
 #[serde(default)]
 pub(super) struct ViolationsTold {
     pub(super) violations: Vec<ViolationTold>,
-    pub(super) cursor: Option<Value>,
+    cursor: Option<String>,
 }
 
 /// One of them.
@@ -26,15 +26,15 @@ pub(super) struct ViolationsTold {
 #[serde(default)]
 pub(super) struct ViolationTold {
     pub(super) violation_id: i64,
-    pub(super) bucket_key: Option<String>,
-    pub(super) user_id: Option<String>,
-    pub(super) ip_address: Option<String>,
-    pub(super) endpoint: Option<String>,
     pub(super) requested_at: String,
-    pub(super) tokens_at_time: Value,
-    pub(super) rule_id: String,
-    pub(super) reason: Option<String>,
-    pub(super) sampled_for: Option<u64>,
+    rule: String,
+    bucket_key: String,
+    user: Option<String>,
+    address: Option<String>,
+    endpoint: Option<String>,
+    tokens_at_time: Value,
+    reason: String,
+    sampled_for: u64,
 }
 
 pub(super) fn page(door: &AdminDoor, flags: &ViolationsFlags, screen: &Screen) -> Result<Page, Problem> {
@@ -51,9 +51,8 @@ fn table(list: &ViolationsTold, ink: Ink) -> String {
         return "No violation is on record that fits.\n".to_owned();
     }
     let mut text = lines(list.violations.iter()).text(ink);
-    if let Some(cursor) = list.cursor.as_ref().filter(|cursor| !cursor.is_null()) {
-        let cursor = cursor.as_str().map_or_else(|| cursor.to_string(), str::to_owned);
-        text.push_str(&ink.faint(&format!("Earlier ones: the same with --cursor {}", visible(&cursor))));
+    if let Some(cursor) = &list.cursor {
+        text.push_str(&ink.faint(&format!("Earlier ones: the same with --cursor {}", visible(cursor))));
         text.push('\n');
     }
     text
@@ -72,14 +71,14 @@ pub(super) fn lines<'v>(violations: impl Iterator<Item = &'v ViolationTold>) -> 
         };
         let cells = [
             when::shown(&violation.requested_at),
-            violation.rule_id.clone(),
-            text(&violation.bucket_key),
-            text(&violation.user_id),
-            text(&violation.ip_address),
+            violation.rule.clone(),
+            violation.bucket_key.clone(),
+            text(&violation.user),
+            text(&violation.address),
             text(&violation.endpoint),
             left,
-            violation.sampled_for.unwrap_or(1).to_string(),
-            text(&violation.reason),
+            violation.sampled_for.to_string(),
+            violation.reason.clone(),
         ];
         listing.push(cells.iter().map(String::as_str));
     }
@@ -96,8 +95,8 @@ mod tests {
     fn a_client_cannot_steer_the_terminal_of_who_looks_at_it() {
         let list: ViolationsTold = serde_json::from_value(json!({
             "violations": [{
-                "violation_id": 1, "bucket_key": "user:\u{1b}]0;x\u{7}", "user_id": "\u{202e}nimda", "ip_address": "192.0.2.7",
-                "endpoint": "/a\r\n/b", "requested_at": "2026-11-16T05:00:00.000000Z", "tokens_at_time": 0.5, "rule_id": "api",
+                "violation_id": 1, "bucket_key": "user:\u{1b}]0;x\u{7}", "user": "\u{202e}nimda", "address": "192.0.2.7",
+                "endpoint": "/a\r\n/b", "requested_at": "2026-11-16T05:00:00.000000Z", "tokens_at_time": 0.5, "rule": "api",
                 "cost": 1, "reason": "rate_limited", "door": "http", "sampled_for": 3
             }],
             "cursor": "abc"
