@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::filing;
 use crate::policy_source::{EMBEDDED_POLICY, PolicySource};
 use crate::settings::{LogForm, Settings, Store};
 use crate::shared_store::standing;
@@ -40,6 +41,12 @@ fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) {
             tracing::info!(store = %url, standing = standing(engine.ledger.as_ref()), "{HOLD}");
         }
     }
+    match &engine.records {
+        None => tracing::info!(records = "off", "rules are those of the file; nothing is filed"),
+        Some(records) => {
+            tracing::info!(records = %records.url(), standing = filing::standing(&records.status()), "rules and orders of the database count");
+        }
+    }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tollgate is ready");
 }
 
@@ -72,6 +79,12 @@ fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> Strin
         ),
         Store::Shared(url) => {
             writeln!(text, "  store   {url} ({}); {HOLD}", standing(engine.ledger.as_ref()))
+        }
+    };
+    let _ = match &engine.records {
+        None => writeln!(text, "  records off: rules are those of the file, and nothing is filed"),
+        Some(records) => {
+            writeln!(text, "  records {} ({})", records.url(), filing::standing(&records.status()))
         }
     };
     let http = doors.iter().find(|(door, _)| *door == Door::Http);

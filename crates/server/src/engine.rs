@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use tollgate::ledger::Ledger;
-use tollgate::policy::Policy;
+use tollgate::policy::{Composition, Policy};
 use tollgate::{Decision, Limiter, LimiterBuilder, Moment, PolicyError, PolicyLimiter, Standing};
+use tollgate_records::{Records, Timestamp};
 use tollgate_redis::RedisLedger;
 
 use crate::door::Door;
+use crate::filed::Filed;
 use crate::metrics::Metrics;
+use crate::parts::Parts;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
 use crate::snapshots::SnapshotFile;
 use crate::talkers::Talkers;
@@ -22,28 +25,36 @@ pub(crate) struct Engine {
     pub(crate) limiter: PolicyLimiter,
     /// Where the buckets are, if not here.
     pub(crate) ledger: Option<RedisLedger>,
+    /// Where rules, orders and violations are filed, if anywhere.
+    pub(crate) records: Option<Records>,
     pub(crate) metrics: Metrics,
     pub(crate) talkers: Talkers,
     pub(crate) tokens: Arc<Tokens>,
     source: PolicySource,
+    /// What the database said last.
+    filed: ArcSwap<Filed>,
     in_force: ArcSwap<Loaded>,
     /// Held by whoever reloads the policy; what was refused last, unless something was accepted since.
     reloading: Mutex<Option<Refused>>,
     is_stopping: AtomicBool,
 }
 
-/// The text in force.
-#[derive(Debug)]
+/// What is in force.
+#[derive(Debug, Clone)]
 pub(crate) struct Loaded {
-    pub(crate) text: PolicyText,
+    pub(crate) parts: Parts,
     /// From 1, one more with every policy that came into force.
     pub(crate) version: u64,
     pub(crate) hash: String,
-    /// Whether a later text was refused.
-    pub(crate) is_outdated: bool,
+    /// What there is to know about how the parts go together: a sentence each.
+    pub(crate) notes: Vec<String>,
+    /// When the next order expires, in seconds since 1970.
+    pub(crate) next_expiry_unix_s: Option<i64>,
+    /// Why something later is not in force, if something is not.
+    pub(crate) refused: Option<String>,
 }
 
-/// Tells one refusal from another: the text's hash, if there is a text, and the fault.
+/// Tells one refusal from another: the hash of what was refused, if it could be read, and the fault.
 type Refused = (Option<String>, String);
 
 /// What became of a reload.
@@ -103,9 +114,12 @@ impl Engine {
     ) -> Result<Engine, PolicyFault> {
         let metrics = Metrics::new();
         let tokens = Arc::new(Tokens::new(metrics.tokens.clone()));
-        change_of_keys(&tokens, &text, &text.parse()?)?.commit();
+        let now_unix_s = Timestamp::now().unix_seconds();
+        let parts = Parts::new(text, &Filed::default(), now_unix_s);
+        let Composition { policy, notes, next_expiry_unix_s } = parts.compose(now_unix_s)?;
+        change_of_keys(&tokens, &parts.text, &policy)?.commit();
         let build = |settings: LimiterBuilder| {
-            make(settings.keep_keys(), text.parse()?).map_err(PolicyFault::Unenforceable)
+            make(settings.keep_keys(), policy.clone()).map_err(PolicyFault::Unenforceable)
         };
         let limiter = match snapshot {
             Some(snapshot) => snapshot.restore(settings, &metrics, build)?,
@@ -114,36 +128,59 @@ impl Engine {
         metrics.follow_policy(&limiter.policy());
         let talkers = Talkers::new();
         talkers.follow_policy(&limiter.policy());
-        let loaded = Loaded { hash: text.hash(), text, version: 1, is_outdated: false };
+        let hash = parts.hash();
+        let loaded = Loaded { parts, version: 1, hash, notes, next_expiry_unix_s, refused: None };
         Ok(Engine {
             limiter,
             ledger: None,
+            records: None,
             metrics,
             talkers,
             tokens,
             source,
+            filed: ArcSwap::default(),
             in_force: ArcSwap::from_pointee(loaded),
             reloading: Mutex::new(None),
             is_stopping: AtomicBool::new(false),
         })
     }
 
-    /// Reads the policy again and puts it in force, if it is another one and sound. Balances carry over. A fault is told and counted
-    /// once, unless somebody asked for the reload.
+    /// Takes what the database says: the next [`Engine::reload`] goes by it.
+    pub(crate) fn file(&self, filed: Filed) {
+        self.filed.store(Arc::new(filed));
+    }
+
+    /// What the database said last.
+    pub(crate) fn filed(&self) -> Arc<Filed> {
+        self.filed.load_full()
+    }
+
+    /// Reads the policy again and puts it in force with what the database says, if it is another one and sound. Balances carry over. Of
+    /// what is not sound, the part with the fault stays as it was and the others come into force. A fault is told and counted once, unless
+    /// somebody asked for the reload.
     pub(crate) fn reload(&self, is_asked: bool) -> Result<Reload, PolicyFault> {
         let mut refused = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = self.source.read();
-        let hash = text.as_ref().ok().map(PolicyText::hash);
-        let result = text.and_then(|text| self.reload_alone(text));
+        let now_unix_s = Timestamp::now().unix_seconds();
+        let in_force = &self.in_force.load().parts;
+        let (wanted, unread) = match self.source.read() {
+            Ok(text) => (Parts::new(text, &self.filed(), now_unix_s), None),
+            Err(fault) => (Parts::new(in_force.text.clone(), &self.filed(), now_unix_s), Some(fault)),
+        };
+        let hash = unread.is_none().then(|| wanted.hash());
+        let done = self.put_in_force(&wanted, now_unix_s);
+        if done.is_err() {
+            // What is in force is among them, and is fine.
+            let _ =
+                wanted.fallbacks(in_force).iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
+        }
+        let result = unread.map_or(done, Err);
+        let fault = result.as_ref().err().map(ToString::to_string);
         let before = self.in_force.load();
-        let is_outdated = result.is_err();
-        if before.is_outdated != is_outdated {
-            let Loaded { text, version, hash, .. } = &**before;
-            let (text, version, hash) = (text.clone(), *version, hash.clone());
-            self.in_force.store(std::sync::Arc::new(Loaded { text, version, hash, is_outdated }));
+        if before.refused != fault {
+            self.in_force.store(Arc::new(Loaded { refused: fault.clone(), ..Loaded::clone(&before) }));
         }
         let refused_before = refused.take();
-        *refused = result.as_ref().err().map(|fault| (hash, fault.to_string()));
+        *refused = fault.map(|fault| (hash, fault));
         match &result {
             Ok(Reload::Swapped | Reload::OtherKeys) => self.metrics.note_reload(true),
             Err(_) if !is_asked && *refused == refused_before => return Ok(Reload::StillRefused),
@@ -153,24 +190,30 @@ impl Engine {
         result
     }
 
-    fn reload_alone(&self, text: PolicyText) -> Result<Reload, PolicyFault> {
+    fn put_in_force(&self, parts: &Parts, now_unix_s: i64) -> Result<Reload, PolicyFault> {
         let before = self.in_force.load();
-        if before.text == text {
-            let keys = change_of_keys(&self.tokens, &text, &self.limiter.policy())?;
+        if before.parts == *parts {
+            let keys = change_of_keys(&self.tokens, &parts.text, &self.limiter.policy())?;
             if !keys.is_other() {
                 return Ok(Reload::Unchanged);
             }
             keys.commit();
             return Ok(Reload::OtherKeys);
         }
-        let policy = text.parse()?;
-        let keys = change_of_keys(&self.tokens, &text, &policy)?;
+        let Composition { policy, notes, next_expiry_unix_s } = parts.compose(now_unix_s)?;
+        let keys = change_of_keys(&self.tokens, &parts.text, &policy)?;
         self.limiter.swap(policy).map_err(PolicyFault::Unenforceable)?;
         keys.commit();
         self.metrics.follow_policy(&self.limiter.policy());
         self.talkers.follow_policy(&self.limiter.policy());
-        let loaded = Loaded { hash: text.hash(), text, version: before.version + 1, is_outdated: false };
-        self.in_force.store(std::sync::Arc::new(loaded));
+        self.in_force.store(Arc::new(Loaded {
+            parts: parts.clone(),
+            version: before.version + 1,
+            hash: parts.hash(),
+            notes,
+            next_expiry_unix_s,
+            refused: before.refused.clone(),
+        }));
         Ok(Reload::Swapped)
     }
 
@@ -187,15 +230,15 @@ impl Engine {
         }
     }
 
-    /// The text in force.
-    pub(crate) fn loaded(&self) -> std::sync::Arc<Loaded> {
+    /// What is in force.
+    pub(crate) fn loaded(&self) -> Arc<Loaded> {
         self.in_force.load_full()
     }
 
     /// The policy in force, in one line.
     pub(crate) fn summary(&self) -> String {
         let loaded = self.loaded();
-        let but = if loaded.is_outdated { "; a later one was refused" } else { "" };
+        let but = if loaded.refused.is_some() { "; a later one was refused" } else { "" };
         format!("policy version {} ({}) is in force{but}", loaded.version, loaded.hash)
     }
 

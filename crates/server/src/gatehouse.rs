@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tollgate_records::{Records, RecordsOptions};
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
@@ -16,6 +17,7 @@ use crate::admin::{Hosts, Operations};
 use crate::banner;
 use crate::door::Door;
 use crate::engine::Engine;
+use crate::filing::Filing;
 use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
 use crate::open_files::Shares;
@@ -121,7 +123,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             Engine::over(source, ledger)
         }
     };
-    let engine = engine.map_err(ServeError::Policy)?;
+    let mut engine = engine.map_err(ServeError::Policy)?;
+    engine.records = Records::open(&settings.records, RecordsOptions::default());
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -129,6 +132,10 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
+    let filing = match &engine.records {
+        Some(records) => Some(Filing::begin(&engine, records).await),
+        None => None,
+    };
     let _keeping = tokens::keep(&engine.tokens);
     engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
@@ -137,7 +144,8 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
     let hosts = Hosts::new(settings.admin_hosts.clone());
-    let operations = Operations::new(Arc::clone(&engine), None, settings.admin_token.clone(), hosts);
+    let operations =
+        Operations::new(Arc::clone(&engine), engine.records.clone(), settings.admin_token.clone(), hosts);
     let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
@@ -176,6 +184,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     engine.note_stopping();
     let _ = stop_doors.send(true);
     following.end().await;
+    if let Some(filing) = filing {
+        filing.end().await;
+    }
     manager.stopping();
     tracing::info!(
         grace_s = settings.grace.as_secs(),
@@ -203,6 +214,9 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
+    if let Some(records) = &engine.records {
+        records.close().await;
+    }
     if let Some(ledger) = &engine.ledger {
         // Within a second. What is not given back ends by itself.
         ledger.close().await;

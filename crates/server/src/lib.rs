@@ -29,7 +29,10 @@ mod resp_door;
 
 mod admin;
 mod engine;
+mod filed;
+mod filing;
 mod metrics;
+mod parts;
 mod policy_source;
 mod reload;
 mod shared_store;

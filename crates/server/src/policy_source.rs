@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tollgate::PolicyError;
 use tollgate::jwt::JwtKeyError;
-use tollgate::policy::{Mistakes, Policy};
+use tollgate::policy::Mistakes;
 
 /// Longest policy, in bytes: 4 MiB, as the parser has it.
 const POLICY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
@@ -74,19 +74,19 @@ impl PolicySource {
 }
 
 impl PolicyText {
-    /// The policy that it says.
-    pub(crate) fn parse(&self) -> Result<Policy, PolicyFault> {
-        Policy::parse(&self.name, &self.text).map_err(PolicyFault::Mistakes)
-    }
-
-    /// Tells one text from another: the first 12 digits of its SHA-256.
+    /// Tells one text from another.
     pub(crate) fn hash(&self) -> String {
-        let digest = Sha256::digest(self.text.as_bytes());
-        digest.iter().take(6).fold(String::new(), |mut hash, byte| {
-            let _ = write!(hash, "{byte:02x}");
-            hash
-        })
+        short_hash(&self.text)
     }
+}
+
+/// The first 12 digits of a text's SHA-256.
+pub(crate) fn short_hash(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest.iter().take(6).fold(String::new(), |mut hash, byte| {
+        let _ = write!(hash, "{byte:02x}");
+        hash
+    })
 }
 
 fn text_of(path: &Path) -> Result<String, String> {
@@ -149,11 +149,13 @@ impl std::error::Error for PolicyFault {}
 
 #[cfg(test)]
 mod tests {
+    use tollgate::policy::Policy;
+
     use super::*;
 
     #[test]
     fn the_embedded_policy_is_five_a_second_and_ten_at_once_for_each_client() {
-        let policy = PolicySource::Embedded.read().and_then(|text| text.parse()).unwrap();
+        let policy = Policy::parse("embedded", EMBEDDED_POLICY).unwrap();
         let limiter = tollgate::Limiter::from_policy(policy).unwrap();
         let ask = |last| tollgate::policy::Facts {
             address: Some([192, 0, 2, last].into()),

@@ -138,15 +138,21 @@ async fn ways(engine: &Engine) -> Vec<Way> {
     look.await.unwrap_or_default()
 }
 
-fn reload(engine: &Engine, is_asked: bool) {
-    match engine.reload(is_asked) {
-        Ok(Reload::Swapped) => {
-            let loaded = engine.loaded();
-            tracing::info!(version = loaded.version, hash = loaded.hash, "another policy is in force");
-        }
+/// Reads the policy again, and says what came of it.
+pub(crate) fn reload(engine: &Engine, is_asked: bool) {
+    let before = engine.loaded().version;
+    let result = engine.reload(is_asked);
+    let loaded = engine.loaded();
+    if loaded.version != before {
+        tracing::info!(version = loaded.version, hash = loaded.hash, "another policy is in force");
+        loaded.notes.iter().for_each(|note| tracing::info!("{note}"));
+    }
+    match result {
         Ok(Reload::OtherKeys) => tracing::info!("other keys for tokens are in force"),
         Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
-        Ok(Reload::Unchanged | Reload::StillRefused) => {}
-        Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
+        Ok(Reload::Swapped | Reload::Unchanged | Reload::StillRefused) => {}
+        Err(fault) => {
+            tracing::error!("the policy is refused, and what was in force in its place stays:\n{fault}");
+        }
     }
 }

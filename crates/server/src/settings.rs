@@ -11,6 +11,7 @@ mod error;
 mod file;
 mod known;
 mod origin;
+mod records;
 mod resolve;
 mod secret;
 mod store;

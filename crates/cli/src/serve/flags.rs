@@ -18,10 +18,18 @@ pub(crate) struct SettingFlags {
                 redis+cluster://host,host or unix:/path [default: memory]"
     )]
     store: Option<String>,
-    /// Where rules and violations are recorded: off
-    #[arg(long, value_name = "RECORDS", hide = true)]
+    #[arg(
+        long,
+        value_name = "RECORDS",
+        help = "Where rules, orders and violations are filed: sqlite:PATH, postgres://user:password@host/database, or off \
+                [default: sqlite:DIR/tollgate.db]"
+    )]
     records: Option<String>,
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help = "Where state is kept [default: $STATE_DIRECTORY, $XDG_STATE_HOME/tollgate or ~/.local/state/tollgate]"
+    )]
     state_dir: Option<String>,
     /// Keeps balances over restarts in this file, which only its owner can read
     #[arg(long, value_name = "FILE")]

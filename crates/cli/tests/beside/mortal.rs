@@ -19,7 +19,19 @@ pub(crate) fn mortal(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(name);
         }
     }
-    for name in ["RUST_LOG", "REDIS_URL", "NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"] {
+    // Without a home there is no state directory, unless the test names one.
+    for name in [
+        "HOME",
+        "XDG_STATE_HOME",
+        "RUST_LOG",
+        "REDIS_URL",
+        "DATABASE_URL",
+        "STATE_DIRECTORY",
+        "NOTIFY_SOCKET",
+        "LISTEN_FDS",
+        "LISTEN_PID",
+        "LISTEN_FDNAMES",
+    ] {
         command.env_remove(name);
     }
     command

@@ -28,7 +28,7 @@ impl Operations {
         let now_unix_s = i64::try_from(self.engine.limiter.wall_time().as_secs()).unwrap_or(i64::MAX);
         // One that was broken by hand is reported when it is loaded, and nothing that a change of rules could mend.
         let orders = orders.iter().filter_map(standing).collect();
-        Ok(Judge { file: self.engine.loaded().text.clone(), orders, now_unix_s })
+        Ok(Judge { file: self.engine.loaded().parts.text.clone(), orders, now_unix_s })
     }
 
     /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its.

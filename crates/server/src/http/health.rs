@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::{Reply, answer};
 use crate::engine::Engine;
+use crate::filing;
 use crate::shared_store;
 use crate::tokens::Standing;
 
@@ -14,6 +15,9 @@ struct Readiness<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'static str>,
     store: &'static str,
+    /// How the database is, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<&'static str>,
     /// How the keys for tokens are, if the policy names any.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<&'static str>,
@@ -25,7 +29,7 @@ struct InForce<'e> {
     name: &'e str,
     version: u64,
     hash: &'e str,
-    /// A later text was refused.
+    /// Something later was refused: a text, or what the database says.
     outdated: bool,
 }
 
@@ -43,6 +47,7 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
         ready: !is_stopping,
         why: is_stopping.then_some("stopping"),
         store: shared_store::standing(engine.ledger.as_ref()),
+        records: engine.records.as_ref().map(|records| filing::standing(&records.status())),
         tokens: engine.tokens.standing().map(|standing| match standing {
             Standing::Ready => "ready",
             Standing::Stale => "stale keys",
@@ -52,7 +57,7 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
             name: &policy.name,
             version: loaded.version,
             hash: &loaded.hash,
-            outdated: loaded.is_outdated,
+            outdated: loaded.refused.is_some(),
         },
     };
     // Texts and numbers: nothing in it can fail to be written.

@@ -64,11 +64,22 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     registry.register("policy_rules", "Rules of the policy in force", size(policy.rules.len()));
     registry.register(
         "policy_outdated",
-        "1 if a later text of the policy was refused",
-        gauge(u64::from(loaded.is_outdated)),
+        "1 if something later was refused: a text of the policy, or what the database says",
+        gauge(u64::from(loaded.refused.is_some())),
     );
     let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
     registry.register("policy", "The policy in force", Info::new(labels));
+    if let Some(records) = &engine.records {
+        let up = gauge(u64::from(records.status().is_ready()));
+        registry.register("records_up", "1 if the database answers", up);
+        let version = u64::try_from(loaded.parts.rules.version).unwrap_or(0);
+        registry.register(
+            "records_rules_version",
+            "Version of the database's rules in force",
+            gauge(version),
+        );
+        registry.register("orders_standing", "Standing orders in force", size(loaded.parts.orders.len()));
+    }
     let (keys, outdated) = engine.tokens.figures();
     registry.register("token_keys", "Keys that tokens are verified with", size(keys));
     registry.register(

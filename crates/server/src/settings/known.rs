@@ -10,18 +10,29 @@ pub struct Known {
     pub name: &'static str,
     /// What it is unless somebody says otherwise; empty if it is nothing.
     pub usual: &'static str,
-    /// Whether it is never printed, and may be read from a file of its own: see [`Known::file_name`].
+    /// Whether it is never printed.
     pub is_secret: bool,
+    /// Whether it may be read from a file of its own, since it is or has a secret: see [`Known::file_name`].
+    pub has_file: bool,
 }
 
 const fn plain(name: &'static str, usual: &'static str) -> Known {
-    Known { name, usual, is_secret: false }
+    Known { name, usual, is_secret: false, has_file: false }
+}
+
+/// A URL that may have a password in it.
+const fn url(name: &'static str, usual: &'static str) -> Known {
+    Known { has_file: true, ..plain(name, usual) }
+}
+
+const fn secret(name: &'static str) -> Known {
+    Known { is_secret: true, has_file: true, ..plain(name, "") }
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 18] = [
+pub static KNOWN: [Known; 19] = [
     plain("policy", ""),
-    plain("store", "memory"),
+    url("store", "memory"),
     plain("max_keys", "100000"),
     plain("snapshot", ""),
     plain("snapshot_every", "10s"),
@@ -30,9 +41,10 @@ pub static KNOWN: [Known; 18] = [
     plain("admin", "127.0.0.1:8082"),
     plain("metrics", "off"),
     plain("grpc", "off"),
-    plain("records", "off"),
-    Known { name: "resp_password", usual: "", is_secret: true },
-    Known { name: "admin_token", usual: "", is_secret: true },
+    url("records", ""),
+    plain("state_dir", ""),
+    secret("resp_password"),
+    secret("admin_token"),
     plain("admin_host", ""),
     plain("max_connections", "10000"),
     plain("idle_timeout", "60s"),
@@ -41,8 +53,7 @@ pub static KNOWN: [Known; 18] = [
 ];
 
 /// Settings of parts that this build does not have, and what they are for. Refused wherever they stand.
-pub(super) static LATER: [(&str, &str); 2] =
-    [("state_dir", "keeps state on disk"), ("decision_log", "writes a decision log")];
+pub(super) static LATER: [(&str, &str); 1] = [("decision_log", "writes a decision log")];
 
 impl Known {
     /// The setting of this name.
@@ -60,7 +71,7 @@ impl Known {
         format!("TOLLGATE_{}", name.to_ascii_uppercase())
     }
 
-    /// The name of the setting that names the file which holds this secret.
+    /// The name of the setting that names the file which holds it.
     pub fn file_name(&self) -> String {
         format!("{}_file", self.name)
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::known::LATER;
-use super::{KNOWN, Known, Origin, SettingsError, file, secret, store};
+use super::{KNOWN, Known, Origin, SettingsError, file, records, secret, store};
 
 /// Variables that Kubernetes sets for a service of the name `tollgate`; nobody's settings.
 const OF_KUBERNETES: [&str; 4] = ["_SERVICE_HOST", "_SERVICE_PORT", "TOLLGATE_PORT", "_TCP"];
@@ -14,6 +14,8 @@ const OF_COMMANDS: [&str; 1] = ["TOLLGATE_ADMIN_URL"];
 
 /// Where a store is, for whoever wants to know: the setting `store` unless somebody says otherwise.
 const REDIS_URL: &str = "REDIS_URL";
+/// The same for a database: the setting `records`.
+const DATABASE_URL: &str = "DATABASE_URL";
 
 /// Every setting with its value and origin.
 #[derive(Debug, Clone)]
@@ -42,6 +44,7 @@ impl Value {
             None => Cow::Borrowed(""),
             Some(_) if self.known.is_secret => Cow::Borrowed("********"),
             Some(text) if self.known.name == "store" => store::masked(text),
+            Some(text) if self.known.name == "records" => records::masked(text),
             Some(text) => Cow::Borrowed(text),
         }
     }
@@ -56,10 +59,23 @@ pub fn resolve(
     let mut resolved =
         Resolved { values: KNOWN.iter().map(Known::usual_value).collect(), warnings: Vec::new() };
     // What other programs are told, too, is the weakest word.
+    let mut said_to_all = Vec::new();
     if let Some(url) = environment.get(REDIS_URL).filter(|url| !url.is_empty()) {
-        let said = ("store".to_owned(), url.clone(), Origin::Environment { variable: REDIS_URL.to_owned() });
-        resolved.take(std::iter::once(said))?;
+        said_to_all.push(("store".to_owned(), url.clone(), from_variable(REDIS_URL)));
     }
+    match environment.get(DATABASE_URL).filter(|url| !url.is_empty()) {
+        Some(url) if records::is_ours(url) => {
+            said_to_all.push(("records".to_owned(), url.clone(), from_variable(DATABASE_URL)));
+        }
+        Some(_) => resolved.warnings.push(format!(
+            "{DATABASE_URL} is no database that Tollgate knows and was passed over; records are at sqlite:PATH or postgres://…, by --records"
+        )),
+        None => {}
+    }
+    if let Some((folder, variable)) = records::usual_state_dir(environment) {
+        said_to_all.push(("state_dir".to_owned(), folder, from_variable(variable)));
+    }
+    resolved.take(said_to_all.into_iter())?;
     let flagged = flags.iter().find(|(name, _)| *name == "config").map(|(_, path)| path);
     if let Some(path) = flagged.or_else(|| environment.get("TOLLGATE_CONFIG")) {
         let entries = file::read(path)?;
@@ -74,7 +90,7 @@ pub fn resolve(
         let Some(name) = variable.strip_prefix("TOLLGATE_").map(str::to_ascii_lowercase) else { continue };
         let is_setting = known_as(&name).is_some() || LATER.iter().any(|(later, _)| *later == name);
         if is_setting && !value.is_empty() {
-            known.push((name, value.clone(), Origin::Environment { variable: variable.clone() }));
+            known.push((name, value.clone(), from_variable(variable)));
         } else if !is_setting && name != "config" && !is_anothers(variable) {
             resolved
                 .warnings
@@ -86,10 +102,26 @@ pub fn resolve(
     resolved.take(typed.map(|(name, value)| {
         ((*name).to_owned(), value.clone(), Origin::Flag { flag: Known::flag(name) })
     }))?;
+    resolved.file_in_state_dir();
     Ok(resolved)
 }
 
+fn from_variable(variable: &str) -> Origin {
+    Origin::Environment { variable: variable.to_owned() }
+}
+
 impl Resolved {
+    /// Records for which nobody has named a place are in the state directory; nowhere without one.
+    fn file_in_state_dir(&mut self) {
+        let state_dir = self.values.iter().find(|value| value.known.name == "state_dir");
+        let state_dir = state_dir.and_then(|value| value.text.clone());
+        if let Some(records) = self.values.iter_mut().find(|value| value.known.name == "records")
+            && records.text.is_none()
+        {
+            records.text = Some(records::usual(state_dir.as_deref()));
+        }
+    }
+
     /// Takes over what one of them says: it beats all that was said before.
     fn take(&mut self, said: impl Iterator<Item = (String, String, Origin)>) -> Result<(), SettingsError> {
         let mut seen: Vec<&str> = Vec::new();
@@ -125,7 +157,7 @@ impl Resolved {
 
 /// The setting of this name, and whether the name is that of the file which holds it.
 fn known_as(name: &str) -> Option<(&'static Known, bool)> {
-    let of_file = || KNOWN.iter().find(|known| known.is_secret && known.file_name() == name);
+    let of_file = || KNOWN.iter().find(|known| known.has_file && known.file_name() == name);
     Known::named(name).map(|known| (known, false)).or_else(|| of_file().map(|known| (known, true)))
 }
 

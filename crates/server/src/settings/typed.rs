@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate::KEYS_MAX;
+use tollgate_records::RecordsUrl;
 
 use super::{Known, Resolved, SettingsError, Store, Value};
 use crate::address::Address;
@@ -31,6 +32,8 @@ const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
 pub struct Settings {
     /// Where the buckets are.
     pub store: Store,
+    /// Where rules, orders and violations are filed.
+    pub records: RecordsUrl,
     /// The policy's file; without one, the embedded default policy.
     pub policy: Option<PathBuf>,
     /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
@@ -75,12 +78,10 @@ pub enum LogForm {
 impl Resolved {
     /// What is true, or the first value that cannot be.
     pub fn settings(&self) -> Result<Settings, SettingsError> {
-        for (name, what) in [("grpc", "door"), ("records", "records")] {
-            self.read(name, |text| match text {
-                "off" => Ok(()),
-                _ => Err(format!("this build has no such {what} yet; use off")),
-            })?;
-        }
+        self.read("grpc", |text| match text {
+            "off" => Ok(()),
+            _ => Err("this build has no such door yet; use off".to_owned()),
+        })?;
         let store = self.read("store", Store::parse)?;
         if let (Store::Shared(_), Some(value)) =
             (&store, self.value("snapshot").filter(|_| self.text("snapshot").is_some()))
@@ -90,6 +91,7 @@ impl Resolved {
         }
         Ok(Settings {
             store,
+            records: self.read("records", |url| RecordsUrl::parse(url).map_err(|error| error.to_string()))?,
             policy: self.text("policy").map(PathBuf::from),
             max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
             snapshot: self.text("snapshot").map(PathBuf::from),

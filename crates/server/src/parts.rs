@@ -1,0 +1,139 @@
+//! What a policy is put together from: the text of the file, the rule set of the database, and the orders that stand.
+//!
+//! A part that cannot be used does not keep the others from being used: whoever is to be blocked is blocked, though somebody has broken a
+//! rule meanwhile.
+
+use std::sync::Arc;
+
+use tollgate::policy::{Composition, Policy, Sources, StandingOrder};
+
+use crate::filed::{Filed, FiledRules};
+use crate::policy_source::{PolicyFault, PolicyText, short_hash};
+
+/// The parts of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) text: PolicyText,
+    pub(crate) rules: Arc<FiledRules>,
+    /// Those that stand.
+    pub(crate) orders: Arc<Vec<StandingOrder>>,
+}
+
+impl Parts {
+    /// The text with what the database says at this time, in seconds since 1970.
+    pub(crate) fn new(text: PolicyText, filed: &Filed, now_unix_s: i64) -> Parts {
+        let stands = |order: &StandingOrder| order.expires.is_none_or(|expires| expires > now_unix_s);
+        let orders = if filed.orders.iter().all(stands) {
+            Arc::clone(&filed.orders)
+        } else {
+            Arc::new(filed.orders.iter().filter(|order| stands(order)).cloned().collect())
+        };
+        Parts { text, rules: Arc::clone(&filed.rules), orders }
+    }
+
+    /// The policy that they make.
+    pub(crate) fn compose(&self, now_unix_s: i64) -> Result<Composition, PolicyFault> {
+        let sources = Sources {
+            file: Some((&self.text.name, &self.text.text)),
+            entries: &self.rules.entries,
+            plain_rows: &self.rules.rows,
+            orders: &self.orders,
+            now_unix_s,
+        };
+        Policy::compose(&sources).map_err(PolicyFault::Mistakes)
+    }
+
+    /// What to put in force if these are refused and `good` ones are in force: as many of these as can be, orders before all.
+    pub(crate) fn fallbacks(&self, good: &Parts) -> Vec<Parts> {
+        let mut fallbacks: Vec<Parts> = Vec::new();
+        for orders in [&self.orders, &good.orders] {
+            for (text, rules) in [
+                (&self.text, &self.rules),
+                (&self.text, &good.rules),
+                (&good.text, &self.rules),
+                (&good.text, &good.rules),
+            ] {
+                let parts =
+                    Parts { text: text.clone(), rules: Arc::clone(rules), orders: Arc::clone(orders) };
+                if parts != *self && !fallbacks.contains(&parts) {
+                    fallbacks.push(parts);
+                }
+            }
+        }
+        fallbacks
+    }
+
+    /// Tells one policy from another: that of the text where there is nothing else.
+    pub(crate) fn hash(&self) -> String {
+        if self.rules.is_empty() && self.orders.is_empty() {
+            return self.text.hash();
+        }
+        let FiledRules { entries, rows, .. } = &*self.rules;
+        short_hash(&format!("{}\0{entries:?}{rows:?}{:?}", self.text.text, self.orders))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate::policy::{Entry, Order};
+
+    use super::*;
+
+    fn parts(text: &str, entry: &str, orders: i64) -> Parts {
+        let text = PolicyText { name: "p".to_owned(), text: text.to_owned() };
+        let entry = Entry { name: entry.to_owned(), text: entry.to_owned(), is_active: true };
+        let rules = FiledRules { entries: vec![entry], ..FiledRules::default() };
+        Parts { text, rules: Arc::new(rules), orders: Arc::new((0..orders).map(order).collect()) }
+    }
+
+    fn order(id: i64) -> StandingOrder {
+        let (reason, author) = ("why".to_owned(), "who".to_owned());
+        StandingOrder { id, order: Order::KillSwitch { rule: None }, reason, author, expires: Some(id + 10) }
+    }
+
+    #[test]
+    fn orders_are_the_last_to_be_given_up_and_what_is_in_force_comes_last() {
+        let (wanted, good) = (parts("new", "new", 1), parts("old", "old", 0));
+        let said = |parts: &Parts| {
+            (parts.text.text.clone(), parts.rules.entries[0].name.clone(), parts.orders.len())
+        };
+        let fallbacks: Vec<_> = wanted.fallbacks(&good).iter().map(said).collect();
+        let expected = [
+            ("new", "old", 1),
+            ("old", "new", 1),
+            ("old", "old", 1),
+            ("new", "new", 0),
+            ("new", "old", 0),
+            ("old", "new", 0),
+            ("old", "old", 0),
+        ];
+        assert_eq!(
+            fallbacks,
+            expected.map(|(text, rules, orders)| (text.to_owned(), rules.to_owned(), orders))
+        );
+    }
+
+    #[test]
+    fn nothing_is_tried_twice() {
+        let (wanted, good) = (parts("new", "same", 0), parts("old", "same", 0));
+        assert_eq!(wanted.fallbacks(&good), [good]);
+    }
+
+    #[test]
+    fn an_order_is_nothing_from_its_last_second_on() {
+        let filed = Filed { orders: Arc::new(vec![order(0), order(5)]), ..Filed::default() };
+        let at = |now| {
+            Parts::new(PolicyText { name: String::new(), text: String::new() }, &filed, now).orders.len()
+        };
+        assert_eq!((at(9), at(10), at(14), at(15)), (2, 1, 1, 0));
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_text_until_the_database_says_something() {
+        let text = PolicyText { name: "p".to_owned(), text: "a".to_owned() };
+        let alone = Parts::new(text.clone(), &Filed::default(), 0);
+        assert_eq!(alone.hash(), text.hash());
+        let ordered = Parts { orders: Arc::new(vec![order(1)]), ..alone.clone() };
+        assert_ne!(ordered.hash(), alone.hash());
+    }
+}
