@@ -114,7 +114,11 @@ impl fmt::Display for Problem {
             Problem::Health(error) => write!(f, "{error}"),
             Problem::Admin(error) => write!(f, "{error}"),
             Problem::Records { place, error } => {
-                write!(f, "{}: {}", visible(place), visible_lines(&error.to_string()))
+                write!(f, "{}: {}", visible(place), visible_lines(&error.to_string()))?;
+                match error {
+                    RecordsError::Unavailable { .. } => f.write_str("; start it, or name another with --records"),
+                    _ => Ok(()),
+                }
             }
             Problem::Output(error) => {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")

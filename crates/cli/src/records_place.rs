@@ -41,8 +41,8 @@ impl RecordsFlags {
         let text = value.and_then(|value| value.text.as_deref()).unwrap_or("off");
         let told = |why: String| match value.map(|value| &value.origin) {
             Some(origin @ Origin::Flag { .. }) => Problem::Usage(format!("{origin}: {why}")),
+            Some(Origin::Default) | None => Problem::Nothing(why),
             Some(origin) => Problem::Nothing(format!("{origin}: {why}")),
-            None => Problem::Nothing(why),
         };
         let url = RecordsUrl::parse(text).map_err(|error| told(error.to_string()))?;
         if url.is_off() {
