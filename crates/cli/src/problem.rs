@@ -116,7 +116,9 @@ impl fmt::Display for Problem {
             Problem::Records { place, error } => {
                 write!(f, "{}: {}", visible(place), visible_lines(&error.to_string()))?;
                 match error {
-                    RecordsError::Unavailable { .. } => f.write_str("; start it, or name another with --records"),
+                    RecordsError::Unavailable { .. } => {
+                        f.write_str("; start it, or name another with --records")
+                    }
                     _ => Ok(()),
                 }
             }

@@ -46,7 +46,8 @@ impl RecordsFlags {
         };
         let url = RecordsUrl::parse(text).map_err(|error| told(error.to_string()))?;
         if url.is_off() {
-            let why = "the records are off; name a database with --records sqlite:PATH or --records postgres://…";
+            let why =
+                "the records are off; name a database with --records sqlite:PATH or --records postgres://…";
             return Err(told(why.to_owned()));
         }
         Ok(url)

@@ -123,7 +123,8 @@ fn list(flags: &ListFlags, screen: &Screen) -> Result<Page, Problem> {
     let tokens = with_records(&flags.records.url()?, async |records| records.tokens().await)?;
     Ok(Page::good(match flags.format.chosen() {
         Format::Table if tokens.is_empty() => {
-            "No token is on record; make one with `tollgate token create --role admin --name NAME`.\n".to_owned()
+            "No token is on record; make one with `tollgate token create --role admin --name NAME`.\n"
+                .to_owned()
         }
         Format::Table => table(&tokens, screen.ink),
         Format::Json => format::json(&json!({ "tokens": tokens })),
@@ -131,8 +132,9 @@ fn list(flags: &ListFlags, screen: &Screen) -> Result<Page, Problem> {
 }
 
 fn revoke(flags: &RevokeFlags, screen: &Screen) -> Result<Page, Problem> {
-    let revoked =
-        with_records(&flags.records.url()?, async |records| records.revoke_token(&flags.token, &author()).await);
+    let revoked = with_records(&flags.records.url()?, async |records| {
+        records.revoke_token(&flags.token, &author()).await
+    });
     let token = revoked?;
     Ok(Page::good(match flags.format.chosen() {
         Format::Table => table(&[token], screen.ink),
@@ -158,6 +160,7 @@ fn table(tokens: &[TokenRecord], ink: Ink) -> String {
 
 /// Who sits at this machine, as the audit trail has it.
 fn author() -> Author {
-    let user = ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
+    let user =
+        ["USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok().filter(|user| !user.is_empty()));
     Author::new(user.map_or_else(|| "cli".to_owned(), |user| format!("cli {user}")))
 }

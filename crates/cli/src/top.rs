@@ -32,7 +32,13 @@ pub(crate) struct TopFlags {
     #[arg(long)]
     once: bool,
     /// By what clients are ranked
-    #[arg(long, value_enum, default_value = "denied", hide_possible_values = true, value_name = "admitted|denied|near")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "denied",
+        hide_possible_values = true,
+        value_name = "admitted|denied|near"
+    )]
     by: By,
     /// How many clients are shown
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -45,7 +51,8 @@ pub(crate) struct TopFlags {
 pub(crate) fn page(flags: &TopFlags, screen: &Screen) -> Result<Page, Problem> {
     let door = AdminDoor::of(&flags.asking.admin)?;
     let format = flags.asking.format.chosen();
-    let is_live = !flags.once && format == Format::Table && io::stdout().is_terminal() && io::stdin().is_terminal();
+    let is_live =
+        !flags.once && format == Format::Table && io::stdout().is_terminal() && io::stdin().is_terminal();
     // Whatever is wrong with the door is told before the screen is taken.
     let first = Sight::of(&door, flags.by, flags.limit)?;
     if is_live {

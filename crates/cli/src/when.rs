@@ -45,7 +45,9 @@ impl When {
     /// When that is, counted from a moment on.
     pub(crate) fn after(self, now: Timestamp) -> Timestamp {
         match self {
-            When::Seconds(seconds) => Timestamp::from_unix_seconds(now.unix_seconds().saturating_add(seconds)),
+            When::Seconds(seconds) => {
+                Timestamp::from_unix_seconds(now.unix_seconds().saturating_add(seconds))
+            }
             When::At(moment) => moment,
         }
     }
@@ -53,7 +55,9 @@ impl When {
     /// When that was, counted back from a moment.
     pub(crate) fn before(self, now: Timestamp) -> Timestamp {
         match self {
-            When::Seconds(seconds) => Timestamp::from_unix_seconds(now.unix_seconds().saturating_sub(seconds)),
+            When::Seconds(seconds) => {
+                Timestamp::from_unix_seconds(now.unix_seconds().saturating_sub(seconds))
+            }
             When::At(moment) => moment,
         }
     }
@@ -107,14 +111,28 @@ mod tests {
         for text in ["2026-11-20T10:00Z", "2026-11-20T10:00:00Z", "2026-11-20 10:00", "2026-11-20t10:00z"] {
             assert_eq!(When::parse(text), Ok(When::At(at)), "{text}");
         }
-        assert_eq!(When::parse("2026-11-20"), Ok(When::At(Timestamp::parse("2026-11-20T00:00:00Z").unwrap())));
+        assert_eq!(
+            When::parse("2026-11-20"),
+            Ok(When::At(Timestamp::parse("2026-11-20T00:00:00Z").unwrap()))
+        );
     }
 
     #[test]
     fn what_is_no_time_is_refused_with_its_cure() {
-        for text in
-            ["", "0s", "-1h", "30", "m", "1.5h", "1h30", "1y", "soon", "2026-02-30", "2026-11-20T25:00Z", "99999999999d"]
-        {
+        for text in [
+            "",
+            "0s",
+            "-1h",
+            "30",
+            "m",
+            "1.5h",
+            "1h30",
+            "1y",
+            "soon",
+            "2026-02-30",
+            "2026-11-20T25:00Z",
+            "99999999999d",
+        ] {
             assert!(When::parse(text).unwrap_err().contains("such as"), "{text}");
         }
         assert!(When::parse_length("2026-11-20").is_err() && When::parse_moment("2h").is_err());

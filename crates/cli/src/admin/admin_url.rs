@@ -7,7 +7,8 @@ use tollgate_server::Address;
 
 /// Where the admin door of a server on this machine is, unless somebody moved it.
 pub(super) const USUAL: &str = "http://127.0.0.1:8082";
-const CURE: &str = "write it as in http://127.0.0.1:8082, https://tollgate.example.com or unix:/run/tollgate/admin.sock";
+const CURE: &str =
+    "write it as in http://127.0.0.1:8082, https://tollgate.example.com or unix:/run/tollgate/admin.sock";
 
 /// Where the door is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +58,7 @@ impl AdminUrl {
     /// What the field `Host` says.
     pub(super) fn authority(&self) -> String {
         match self {
-            AdminUrl::Http { host, port, .. } => {
-                Address::Tcp { host: host.clone(), port: *port }.to_string()
-            }
+            AdminUrl::Http { host, port, .. } => Address::Tcp { host: host.clone(), port: *port }.to_string(),
             AdminUrl::Unix(_) => "localhost".to_owned(),
         }
     }

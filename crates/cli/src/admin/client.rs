@@ -61,8 +61,8 @@ impl AdminDoor {
             Some(value)
         });
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|error| AdminError::Silent { url: url.to_string(), fault: Fault::Connect(error) })?;
+        let runtime = runtime
+            .map_err(|error| AdminError::Silent { url: url.to_string(), fault: Fault::Connect(error) })?;
         Ok(AdminDoor { runtime, url, authorization })
     }
 
@@ -131,7 +131,8 @@ impl AdminDoor {
 
     /// The answer as JSON; nothing at all is `null`.
     fn json(&self, request: Request<Full<Bytes>>) -> Result<Value, AdminError> {
-        let body = self.runtime.block_on(self.exchange(request, async |response| self.whole(response).await))?;
+        let body =
+            self.runtime.block_on(self.exchange(request, async |response| self.whole(response).await))?;
         if body.is_empty() {
             return Ok(Value::Null);
         }

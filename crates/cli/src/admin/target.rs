@@ -49,7 +49,10 @@ mod tests {
     #[test]
     fn no_name_or_key_reaches_another_route() {
         let target = Target::new(&["rules", "a/../b?x#y %\n"]).with("key", Some("user:42&rule=é"));
-        assert_eq!(target.as_str(), "/admin/v1/rules/a%2F..%2Fb%3Fx%23y%20%25%0A?key=user%3A42%26rule%3D%C3%A9");
+        assert_eq!(
+            target.as_str(),
+            "/admin/v1/rules/a%2F..%2Fb%3Fx%23y%20%25%0A?key=user%3A42%26rule%3D%C3%A9"
+        );
         assert_eq!(Target::new(&["rules", ".."]).as_str(), "/admin/v1/rules/%2E%2E");
     }
 

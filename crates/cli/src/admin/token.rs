@@ -31,9 +31,9 @@ impl Token {
     ) -> Result<Option<Token>, NoToken> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         if let Some(path) = file {
-            return Token::of_file("--token-file", &path.display().to_string()).map(Some).map_err(|why| {
-                NoToken { is_usage: true, why }
-            });
+            return Token::of_file("--token-file", &path.display().to_string())
+                .map(Some)
+                .map_err(|why| NoToken { is_usage: true, why });
         }
         let found = match (variable(VARIABLE), variable(FILE_VARIABLE)) {
             (Some(_), Some(_)) => Err(format!("{VARIABLE} and {FILE_VARIABLE} are both set; unset one")),
@@ -94,7 +94,10 @@ mod tests {
     fn what_cannot_be_sent_is_refused_without_being_shown() {
         for text in ["tg_a b", "tg_\u{1b}", "tg_é", &"a".repeat(513)] {
             let refused = found(&[(VARIABLE, text)]).unwrap_err();
-            assert!(!refused.why.contains(text) && refused.why.contains("tollgate token create"), "{refused:?}");
+            assert!(
+                !refused.why.contains(text) && refused.why.contains("tollgate token create"),
+                "{refused:?}"
+            );
         }
         let refused = found(&[(VARIABLE, "tg_a_b"), (FILE_VARIABLE, "/f")]).unwrap_err();
         assert!(refused.why.contains("unset one") && !refused.why.contains("tg_a_b"), "{refused:?}");

@@ -72,7 +72,8 @@ fn text(client: &Client, ink: Ink) -> String {
         text.push_str("  told to every instance, and not yet done by the one that was asked\n");
     }
     for bucket in &client.buckets {
-        let number = |number: &Option<Number>| number.as_ref().map_or_else(|| "-".to_owned(), Number::to_string);
+        let number =
+            |number: &Option<Number>| number.as_ref().map_or_else(|| "-".to_owned(), Number::to_string);
         let (balance, full) = (number(&bucket.balance), number(&bucket.full));
         let balance = ink.balance(&format!("{balance} of {full} tokens"));
         let next = match bucket.next_admit_ms {
@@ -84,8 +85,11 @@ fn text(client: &Client, ink: Ink) -> String {
         let _ = writeln!(text, "  limit       {}{watches}", visible(&bucket.limit));
         let _ = writeln!(text, "  balance     {balance}");
         let _ = writeln!(text, "  next admit  {next}");
-        let full_in =
-            if bucket.full_in_ms == 0 { "it is".to_owned() } else { format!("in {}", seconds(bucket.full_in_ms)) };
+        let full_in = if bucket.full_in_ms == 0 {
+            "it is".to_owned()
+        } else {
+            format!("in {}", seconds(bucket.full_in_ms))
+        };
         let _ = writeln!(text, "  full        {full_in}");
         let seen = if bucket.exists { "" } else { "; nothing is known of this client" };
         let _ = writeln!(text, "  answered    {}{seen}", visible(&bucket.mode));

@@ -55,7 +55,9 @@ pub(super) fn unblock(flags: &UnblockFlags, screen: &Screen) -> Result<Page, Pro
     let door = AdminDoor::of(&flags.asking.admin)?;
     let (_, orders) = orders::told(&door, false)?;
     let blocks = orders.iter().filter(|order| {
-        order.kind == "block" && order.client() == wanted && (flags.rule.is_none() || order.rule == flags.rule)
+        order.kind == "block"
+            && order.client() == wanted
+            && (flags.rule.is_none() || order.rule == flags.rule)
     });
     let mut ended: Vec<Value> = Vec::new();
     for block in blocks {
@@ -63,7 +65,9 @@ pub(super) fn unblock(flags: &UnblockFlags, screen: &Screen) -> Result<Page, Pro
     }
     if ended.is_empty() {
         let who = visible(&flags.who);
-        return Err(Problem::Nothing(format!("no block of {who} stands; `tollgate keys orders` lists those that do")));
+        return Err(Problem::Nothing(format!(
+            "no block of {who} stands; `tollgate keys orders` lists those that do"
+        )));
     }
     Ok(Page::good(match flags.asking.format.chosen() {
         Format::Table => {

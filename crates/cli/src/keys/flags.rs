@@ -65,7 +65,13 @@ pub(super) struct TopFlags {
     #[arg(long, value_name = "RULE")]
     pub(super) rule: Option<String>,
     /// By what they are ranked
-    #[arg(long, value_enum, default_value = "denied", hide_possible_values = true, value_name = "admitted|denied|near")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "denied",
+        hide_possible_values = true,
+        value_name = "admitted|denied|near"
+    )]
     pub(super) by: By,
     /// How many
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]

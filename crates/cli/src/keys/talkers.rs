@@ -144,9 +144,7 @@ mod tests {
     #[test]
     fn clients_of_all_rules_are_ranked_together_by_what_was_asked() {
         let times = |count: u64| json!({ "at_least": count, "at_most": count });
-        let client = |key: &str, admitted: u64, denied: u64| {
-            json!({ "client": "shown", "key": key, "admitted": times(admitted), "denied": times(denied), "near": times(0) })
-        };
+        let client = |key: &str, admitted: u64, denied: u64| json!({ "client": "shown", "key": key, "admitted": times(admitted), "denied": times(denied), "near": times(0) });
         let answer = json!({ "rules": [
             { "rule": "a", "clients": [client("user:1", 9, 1), client("user:2", 5, 0)] },
             { "rule": "b", "clients": [client("user:3", 7, 3)] },

@@ -53,6 +53,9 @@ mod tests {
         for typed in ["", "42", "user:", "alice", "192.0.2.0/x", "192.0.2/24"] {
             assert!(sent(typed, false).unwrap_err().contains("write user:NAME"), "{typed}");
         }
-        assert_eq!((plain("address:192.0.2.7"), plain("user:1")), ("ip:192.0.2.7".to_owned(), "user:1".to_owned()));
+        assert_eq!(
+            (plain("address:192.0.2.7"), plain("user:1")),
+            ("ip:192.0.2.7".to_owned(), "user:1".to_owned())
+        );
     }
 }

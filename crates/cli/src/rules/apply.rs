@@ -37,7 +37,9 @@ pub(super) fn validate(flags: &FilesFlags) -> Result<Page, Problem> {
             let notes = judgement.notes.iter().map(|note| format!("note: {}\n", visible(note)));
             notes.chain(["The rules are sound.\n".to_owned()]).collect()
         }
-        Format::Table => judgement.mistakes.iter().map(|mistake| format!("{}\n", visible_lines(mistake))).collect(),
+        Format::Table => {
+            judgement.mistakes.iter().map(|mistake| format!("{}\n", visible_lines(mistake))).collect()
+        }
     };
     Ok(Page { text, is_good: judgement.valid })
 }

@@ -52,9 +52,16 @@ pub(super) fn told<T>(
     };
     for version in since {
         let Version { version, author, comment, created_at } = version;
-        let _ = write!(text, "\n  {version}  {}  {}  {}", when::shown(&created_at), visible(&author), visible(&comment));
+        let _ = write!(
+            text,
+            "\n  {version}  {}  {}  {}",
+            when::shown(&created_at),
+            visible(&author),
+            visible(&comment)
+        );
     }
-    let _ = write!(text, "\nsee what changed with `tollgate rules diff --version N`, then type again: {again}");
+    let _ =
+        write!(text, "\nsee what changed with `tollgate rules diff --version N`, then type again: {again}");
     Err(Problem::Conflict(text))
 }
 

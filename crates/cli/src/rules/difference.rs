@@ -69,8 +69,11 @@ impl Difference {
             (count(|of| of.changed.len()), "changed"),
             (count(|of| of.removed.len()), "removed"),
         ];
-        let told: Vec<String> =
-            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let told: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
         if told.is_empty() { "nothing changes".to_owned() } else { told.join(", ") }
     }
 
@@ -89,12 +92,17 @@ impl Difference {
                 let name = name_of(after.or(before).unwrap_or(&Value::Null));
                 let _ = writeln!(text, "{}", ink.heading(&format!("{sign} {kind} {}", visible(&name))));
                 let (before, after) = (before.map(lines_of), after.map(lines_of));
-                let lines = line_diff::between(before.as_deref().unwrap_or(""), after.as_deref().unwrap_or(""));
+                let lines =
+                    line_diff::between(before.as_deref().unwrap_or(""), after.as_deref().unwrap_or(""));
                 for line in lines {
                     let _ = match line {
                         Line::Same(line) => writeln!(text, "    {}", visible(line)),
-                        Line::Removed(line) => writeln!(text, "{}", ink.denied(&format!("  - {}", visible(line)))),
-                        Line::Added(line) => writeln!(text, "{}", ink.admitted(&format!("  + {}", visible(line)))),
+                        Line::Removed(line) => {
+                            writeln!(text, "{}", ink.denied(&format!("  - {}", visible(line))))
+                        }
+                        Line::Added(line) => {
+                            writeln!(text, "{}", ink.admitted(&format!("  + {}", visible(line))))
+                        }
                     };
                 }
             }

@@ -159,7 +159,14 @@ pub(super) enum Language {
 #[derive(Debug, Args)]
 pub(super) struct ExportFlags {
     /// In which language
-    #[arg(long, short = 'o', value_enum, default_value = "yaml", hide_possible_values = true, value_name = "yaml|json")]
+    #[arg(
+        long,
+        short = 'o',
+        value_enum,
+        default_value = "yaml",
+        hide_possible_values = true,
+        value_name = "yaml|json"
+    )]
     pub(super) output: Language,
     #[command(flatten)]
     pub(super) admin: AdminFlags,
@@ -214,7 +221,9 @@ pub(super) struct ModeFlags {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "It stands until it expires, or until `tollgate keys release` ends it by its number; clients are told the reason.")]
+#[command(
+    after_help = "It stands until it expires, or until `tollgate keys release` ends it by its number; clients are told the reason."
+)]
 pub(super) struct KillFlags {
     /// The rule whose requests are refused; without one, every request is
     #[arg(value_name = "RULE")]

@@ -46,7 +46,11 @@ pub(super) fn rollback(flags: &RollbackFlags) -> Result<Page, Problem> {
     let base = on_record::version(&door)?;
     let (_, difference) = between_versions(&door, flags.version, Some(base))?;
     tell(&difference);
-    let question = format!("Go back from version {base} to what version {} was ({})?", flags.version, difference.summary());
+    let question = format!(
+        "Go back from version {base} to what version {} was ({})?",
+        flags.version,
+        difference.summary()
+    );
     confirm(&question, flags.changing.yes)?;
     let target = Target::new(&["versions", &flags.version.to_string(), "rollback"]);
     let done = door.post(&target, &json!({ "base_version": base, "comment": flags.changing.comment }));

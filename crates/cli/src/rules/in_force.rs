@@ -64,7 +64,8 @@ fn table(list: &RulesInForce, ink: Ink) -> String {
     for rule in &list.rules {
         let Counts { admitted, denied, shadow_denied, .. } = rule.counts;
         let counts = [admitted, denied, shadow_denied].map(|count| count.to_string());
-        let cells = [&*rule.name, &rule.scope, rule.does(), &rule.mode, &rule.source_text()].map(str::to_owned);
+        let cells =
+            [&*rule.name, &rule.scope, rule.does(), &rule.mode, &rule.source_text()].map(str::to_owned);
         listing.push(cells.iter().chain(&counts).map(String::as_str));
     }
     if listing.is_empty() {

@@ -66,7 +66,13 @@ mod tests {
         use Line::{Added, Removed, Same};
         assert_eq!(
             between("name: a\nrate: 5/s\nburst: 10\n", "name: a\nrate: 1/s\nburst: 10\nmode: shadow\n"),
-            [Same("name: a"), Removed("rate: 5/s"), Added("rate: 1/s"), Same("burst: 10"), Added("mode: shadow")]
+            [
+                Same("name: a"),
+                Removed("rate: 5/s"),
+                Added("rate: 1/s"),
+                Same("burst: 10"),
+                Added("mode: shadow")
+            ]
         );
         assert_eq!(between("", "a"), [Added("a")]);
         assert_eq!(between("a\nb", "b"), [Removed("a"), Same("b")]);

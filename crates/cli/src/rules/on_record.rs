@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::apply::made;
-use super::flags::{DeleteFlags, ExportFlags, Language, SwitchFlags};
 use super::conflict;
+use super::flags::{DeleteFlags, ExportFlags, Language, SwitchFlags};
 use crate::admin::{self, AdminDoor, AdminError, Target};
 use crate::confirm::confirm;
 use crate::page::Page;
@@ -31,7 +31,10 @@ pub(super) fn delete(flags: &DeleteFlags) -> Result<Page, Problem> {
     let door = AdminDoor::of(&flags.asking.admin)?;
     let base = version(&door)?;
     let name = visible(&flags.name);
-    confirm(&format!("Take the rule {name} off the record, which is at version {base}?"), flags.changing.yes)?;
+    confirm(
+        &format!("Take the rule {name} off the record, which is at version {base}?"),
+        flags.changing.yes,
+    )?;
     let body = json!({ "base_version": base, "comment": flags.changing.comment });
     let done = door.delete(&Target::new(&["rules", &flags.name]), &body);
     let version = conflict::told(done, &door, base, &format!("tollgate rules delete {name}"))?;

@@ -18,7 +18,13 @@ pub(super) fn mode(flags: &ModeFlags, screen: &Screen) -> Result<Page, Problem> 
         Does::Off => "off",
     };
     let order = json!({ "kind": "mode", "rule": flags.rule, "mode": mode });
-    orders::give(&AdminDoor::of(&flags.asking.admin)?, order, &flags.why, flags.asking.format.chosen(), screen)
+    orders::give(
+        &AdminDoor::of(&flags.asking.admin)?,
+        order,
+        &flags.why,
+        flags.asking.format.chosen(),
+        screen,
+    )
 }
 
 pub(super) fn kill(flags: &KillFlags, screen: &Screen) -> Result<Page, Problem> {

@@ -131,9 +131,15 @@ mod tests {
     #[test]
     fn a_policy_is_sent_rule_by_rule() {
         let proposal = proposal("rules:\n  - {name: a, scope: ip, rate: 5/s, burst: 10}\n");
-        assert_eq!(proposal.rules, [json!({ "name": "a", "text": "name: a\nscope: ip\nrate: 5/s\nburst: 10\n" })]);
+        assert_eq!(
+            proposal.rules,
+            [json!({ "name": "a", "text": "name: a\nscope: ip\nrate: 5/s\nburst: 10\n" })]
+        );
         let body = proposal.body(true, json!({ "comment": "why" }));
-        assert_eq!((&body["prune"], &body["comment"], &body["rows"]), (&json!(true), &json!("why"), &json!([])));
+        assert_eq!(
+            (&body["prune"], &body["comment"], &body["rows"]),
+            (&json!(true), &json!("why"), &json!([]))
+        );
     }
 
     #[test]
@@ -153,7 +159,9 @@ rows:
     is_active: true
 ";
         let expected = Proposal {
-            rules: vec![json!({ "active": false, "description": null, "name": "a", "text": "name: a\nrate: 5/s\n" })],
+            rules: vec![
+                json!({ "active": false, "description": null, "name": "a", "text": "name: a\nrate: 5/s\n" }),
+            ],
             rows: vec![json!({ "rule_id": 7, "scope": "ip", "is_active": true })],
         };
         assert_eq!(proposal(yaml), expected);
@@ -163,7 +171,9 @@ rows:
 
     #[test]
     fn an_anchor_or_a_second_document_is_nothing_that_was_exported() {
-        for text in ["rules: []\n", "&a {rules: [{text: x}], rows: *a}", "{rules: [{text: x}]}\n---\nb", "[", "1"] {
+        for text in
+            ["rules: []\n", "&a {rules: [{text: x}], rows: *a}", "{rules: [{text: x}]}\n---\nb", "[", "1"]
+        {
             assert_eq!(exported(text), None, "{text}");
         }
     }

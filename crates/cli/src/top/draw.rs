@@ -25,7 +25,8 @@ pub(super) struct Frameable<'s> {
 
 /// As plain lines.
 pub(super) fn plain(sight: &Sight, place: &str, ink: Ink) -> String {
-    let mut rules = Listing::new(&["RULE", "LIMIT", "MODE", "ADMITTED/S#", "DENIED/S#", "ADMITTED#", "DENIED#"]);
+    let mut rules =
+        Listing::new(&["RULE", "LIMIT", "MODE", "ADMITTED/S#", "DENIED/S#", "ADMITTED#", "DENIED#"]);
     for rule in &sight.rules {
         rules.push(rule_cells(rule).iter().map(String::as_str));
     }
@@ -33,8 +34,11 @@ pub(super) fn plain(sight: &Sight, place: &str, ink: Ink) -> String {
     for talker in &sight.talkers {
         clients.push(talker_cells(talker).iter().map(String::as_str));
     }
-    let clients =
-        if clients.is_empty() { "Nobody was seen in the last minute.\n".to_owned() } else { clients.text(ink) };
+    let clients = if clients.is_empty() {
+        "Nobody was seen in the last minute.\n".to_owned()
+    } else {
+        clients.text(ink)
+    };
     format!("{}\n\n{}\n{clients}", ink.heading(&heading(sight, place)), rules.text(ink))
 }
 
@@ -57,7 +61,10 @@ pub(super) fn live(frame: &mut Frame<'_>, shown: &Frameable<'_>) {
     frame.render_widget(Paragraph::new(lines), head);
     draw_rules(frame, rules, shown);
     draw_clients(frame, clients, shown);
-    let keys = Span::styled(" q quit   d denied   a admitted   n near the limit", Style::new().add_modifier(Modifier::DIM));
+    let keys = Span::styled(
+        " q quit   d denied   a admitted   n near the limit",
+        Style::new().add_modifier(Modifier::DIM),
+    );
     frame.render_widget(Paragraph::new(Line::from(keys)), foot);
 }
 
@@ -78,13 +85,18 @@ fn draw_rules(frame: &mut Frame<'_>, area: Rect, shown: &Frameable<'_>) {
     ];
     let header = Row::new(["rule", "limit", "mode", "admitted/s", "denied/s", "admitted", "denied"]);
     let header = header.style(Style::new().add_modifier(Modifier::DIM));
-    frame.render_widget(Table::new(rows, widths).header(header).block(Block::bordered().title(" rules ")), area);
+    frame.render_widget(
+        Table::new(rows, widths).header(header).block(Block::bordered().title(" rules ")),
+        area,
+    );
 }
 
 fn draw_clients(frame: &mut Frame<'_>, area: Rect, shown: &Frameable<'_>) {
-    let rows = shown.sight.talkers.iter().map(|talker| {
-        Row::new(talker_cells(talker).map(|cell| Cell::from(visible(&cell).into_owned())))
-    });
+    let rows = shown
+        .sight
+        .talkers
+        .iter()
+        .map(|talker| Row::new(talker_cells(talker).map(|cell| Cell::from(visible(&cell).into_owned()))));
     let widths = [
         Constraint::Fill(2),
         Constraint::Fill(4),
@@ -207,7 +219,15 @@ api   user:\\u{9b}2J         7       2     0
         let mut terminal = Terminal::new(TestBackend::new(100, 20)).unwrap();
         terminal.draw(|frame| live(frame, &shown)).unwrap();
         let screen: String = terminal.backend().buffer().content().iter().map(|cell| cell.symbol()).collect();
-        for text in ["store memory", "no answer\\x1b[2J", "api\\x1b[2J", "2.5", "user:\\u{9b}2J", "by denied", "q quit"] {
+        for text in [
+            "store memory",
+            "no answer\\x1b[2J",
+            "api\\x1b[2J",
+            "2.5",
+            "user:\\u{9b}2J",
+            "by denied",
+            "q quit",
+        ] {
             assert!(screen.contains(text), "{text}: {screen}");
         }
         assert!(!screen.contains(char::is_control), "{screen:?}");
@@ -217,8 +237,7 @@ api   user:\\u{9b}2J         7       2     0
     fn a_tiny_terminal_is_no_reason_to_fall_over() {
         let sight = sight();
         for (columns, rows) in [(1, 1), (10, 3), (40, 6)] {
-            let shown =
-                Frameable { sight: &sight, place: "h", by: By::Near, fault: None, has_colour: false };
+            let shown = Frameable { sight: &sight, place: "h", by: By::Near, fault: None, has_colour: false };
             let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
             terminal.draw(|frame| live(frame, &shown)).unwrap();
         }

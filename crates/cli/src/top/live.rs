@@ -8,9 +8,9 @@ use std::time::Duration;
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 
+use super::EVERY;
 use super::draw::{self, Frameable};
 use super::sight::Sight;
-use super::EVERY;
 use crate::admin::{AdminDoor, AdminError};
 use crate::keys::By;
 use crate::problem::Problem;

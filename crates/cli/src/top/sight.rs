@@ -87,7 +87,8 @@ impl Sight {
         let earlier: HashMap<&str, Counts> =
             before.rules.iter().map(|rule| (rule.name.as_str(), rule.counts)).collect();
         for rule in &mut self.rules {
-            rule.rates = earlier.get(rule.name.as_str()).and_then(|before| rates(*before, rule.counts, micros));
+            rule.rates =
+                earlier.get(rule.name.as_str()).and_then(|before| rates(*before, rule.counts, micros));
         }
         self.rules.sort_by_key(|rule| {
             std::cmp::Reverse(rule.rates.map_or(0, |rates| rates.admitted.saturating_add(rates.denied)))
@@ -120,7 +121,10 @@ fn rates(before: Counts, after: Counts, micros: i64) -> Option<Rates> {
     };
     Some(Rates {
         admitted: rate(before.admitted, after.admitted),
-        denied: rate(before.denied.saturating_add(before.refused), after.denied.saturating_add(after.refused)),
+        denied: rate(
+            before.denied.saturating_add(before.refused),
+            after.denied.saturating_add(after.refused),
+        ),
     })
 }
 

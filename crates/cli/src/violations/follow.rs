@@ -23,7 +23,10 @@ const LATE_SECONDS_MAX: i64 = 30;
 pub(super) fn page(door: &AdminDoor, flags: &ViolationsFlags, screen: &Screen) -> Result<Page, Problem> {
     let status = door.get(&Target::new(&["status"]))?;
     // By the server's clock: violations bear its times.
-    let now = status.get("unix_s").and_then(Value::as_i64).map_or_else(Timestamp::now, Timestamp::from_unix_seconds);
+    let now = status
+        .get("unix_s")
+        .and_then(Value::as_i64)
+        .map_or_else(Timestamp::now, Timestamp::from_unix_seconds);
     let begin = flags.since.map_or(now, |when| when.before(now));
     let (mut newest, mut last_id, mut is_first) = (begin, 0, true);
     loop {

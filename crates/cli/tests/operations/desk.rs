@@ -35,9 +35,16 @@ impl Desk {
     pub(crate) fn new(policy: &str) -> Desk {
         let scratch = Scratch::new();
         let records = format!("sqlite:{}", scratch.path("records.db"));
-        let made = ran(
-            &mut tollgate(&["token", "create", "--role", "admin", "--name", "ann", "--records", &records]),
-        );
+        let made = ran(&mut tollgate(&[
+            "token",
+            "create",
+            "--role",
+            "admin",
+            "--name",
+            "ann",
+            "--records",
+            &records,
+        ]));
         assert_eq!(made.code, 0, "{}", made.stderr);
         let policy = scratch.write("policy.yaml", policy);
         let server = Server::new(&["--policy", &policy, "--records", &records]);

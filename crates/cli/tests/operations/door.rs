@@ -25,7 +25,11 @@ fn what_is_no_url_is_wrong_usage_as_a_flag_and_a_failure_in_the_environment() {
     assert!(by_flag.stderr.starts_with("error: --admin-url is 'localhost': "), "{}", by_flag.stderr);
     let by_variable = ran(tollgate(&["keys", "top"]).env("TOLLGATE_ADMIN_URL", "localhost"));
     assert_eq!(by_variable.code, 1, "{}", by_variable.stderr);
-    assert!(by_variable.stderr.starts_with("error: TOLLGATE_ADMIN_URL is 'localhost': "), "{}", by_variable.stderr);
+    assert!(
+        by_variable.stderr.starts_with("error: TOLLGATE_ADMIN_URL is 'localhost': "),
+        "{}",
+        by_variable.stderr
+    );
 }
 
 #[test]
@@ -33,9 +37,22 @@ fn a_token_comes_from_the_environment_or_a_file_and_is_shown_nowhere() {
     let desk = Desk::new(POLICY);
     let without = ran(desk.command(&["rules", "list"]).env_remove("TOLLGATE_ADMIN_TOKEN"));
     assert_eq!(without.code, 1);
-    assert!(without.stderr.contains("a token is needed") && without.stderr.contains("TOLLGATE_ADMIN_TOKEN"), "{}", without.stderr);
+    assert!(
+        without.stderr.contains("a token is needed") && without.stderr.contains("TOLLGATE_ADMIN_TOKEN"),
+        "{}",
+        without.stderr
+    );
 
-    let made = ran(&mut tollgate(&["token", "create", "--role", "viewer", "--name", "vic", "--records", &desk.records()]));
+    let made = ran(&mut tollgate(&[
+        "token",
+        "create",
+        "--role",
+        "viewer",
+        "--name",
+        "vic",
+        "--records",
+        &desk.records(),
+    ]));
     let file = desk.scratch.write("token", &made.stdout);
     let mut by_flag = desk.command(&["rules", "list", "--token-file", &file]);
     assert_eq!(ran(by_flag.env_remove("TOLLGATE_ADMIN_TOKEN")).code, 0);
@@ -46,7 +63,11 @@ fn a_token_comes_from_the_environment_or_a_file_and_is_shown_nowhere() {
     let guess = "tg_0123456789abcdef_wrong";
     let wrong = ran(desk.command(&["rules", "list"]).env("TOLLGATE_ADMIN_TOKEN", guess));
     assert_eq!(wrong.code, 1);
-    assert!(wrong.stderr.contains("there is no such token") && !wrong.stderr.contains(guess), "{}", wrong.stderr);
+    assert!(
+        wrong.stderr.contains("there is no such token") && !wrong.stderr.contains(guess),
+        "{}",
+        wrong.stderr
+    );
     let missing = ran(&mut desk.command(&["rules", "list", "--token-file", "/nowhere/token"]));
     assert_eq!(missing.code, 2, "{}", missing.stderr);
     assert!(missing.stderr.contains("--token-file is '/nowhere/token'"), "{}", missing.stderr);

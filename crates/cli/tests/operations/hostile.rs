@@ -21,7 +21,10 @@ fn no_client_steers_the_terminal_of_who_looks_at_it() {
         assert_harmless(&desk.good(&[words, &["-o", "json"]].concat()));
     }
     let list = desk.json(&["violations"]);
-    assert!(list["violations"][0]["user"].as_str().unwrap().contains("\u{1b}[2J"), "JSON means what was sent: {list}");
+    assert!(
+        list["violations"][0]["user"].as_str().unwrap().contains("\u{1b}[2J"),
+        "JSON means what was sent: {list}"
+    );
 }
 
 #[test]

@@ -23,19 +23,25 @@ fn rules_are_shown_before_they_are_applied_and_are_in_force_after() {
     assert!(desk.check("42") && !desk.check("42"), "one at once");
 
     let list = desk.json(&["rules", "list"]);
-    let names: Vec<&str> = list["rules"].as_array().unwrap().iter().map(|rule| rule["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        list["rules"].as_array().unwrap().iter().map(|rule| rule["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["api", "everyone", "search"]);
     let one = desk.good(&["rules", "get", "api"]);
     assert!(one.starts_with("api\n") && one.contains("entry \"api\""), "{one}");
     assert_eq!(desk.json(&["rules", "get", "api"])["name"], "api");
-    assert_eq!(desk.good(&["rules", "apply", &file, "--yes"]), "Nothing to change; the rules stay at version 1.\n");
+    assert_eq!(
+        desk.good(&["rules", "apply", &file, "--yes"]),
+        "Nothing to change; the rules stay at version 1.\n"
+    );
 }
 
 #[test]
 fn without_a_terminal_nothing_is_changed_unless_yes_is_said() {
     let desk = Desk::new(POLICY);
     let file = desk.scratch.write("tighter.yaml", TIGHTER);
-    for words in [&["rules", "apply", &file][..], &["rules", "kill", "--reason", "x"], &["rules", "delete", "api"]] {
+    for words in
+        [&["rules", "apply", &file][..], &["rules", "kill", "--reason", "x"], &["rules", "delete", "api"]]
+    {
         let complaint = desk.complaint(words, 2);
         assert!(complaint.ends_with("add --yes\n"), "{complaint}");
     }
@@ -102,7 +108,8 @@ fn mistakes_are_told_with_their_place_before_anything_is_sent_and_by_the_server(
     let complaint = desk.complaint(&["rules", "apply", &file, "--yes"], 1);
     assert!(complaint.contains("bad.yaml:1:") && complaint.contains("burst"), "{complaint}");
     // Sound by itself, and not beside the file's.
-    let clash = "{group: everyone-else, combine: first, rules: [{name: everyone, scope: ip, rate: 1/s, burst: 1}]}";
+    let clash =
+        "- {group: everyone-else, combine: first, rules: [{name: everyone, scope: ip, rate: 1/s, burst: 1}]}";
     let file = desk.scratch.write("clash.yaml", clash);
     let ran = desk.run(&["rules", "validate", &file]);
     assert_eq!(ran.code, 1, "{}{}", ran.stdout, ran.stderr);

@@ -10,7 +10,18 @@ use crate::server::tollgate;
 fn a_secret_is_printed_alone_and_once() {
     let scratch = Scratch::new();
     let records = format!("sqlite:{}", scratch.path("records.db"));
-    let words = ["token", "create", "--role", "operator", "--name", "ci\u{1b}[2J", "--expires", "30d", "--records", &records];
+    let words = [
+        "token",
+        "create",
+        "--role",
+        "operator",
+        "--name",
+        "ci\u{1b}[2J",
+        "--expires",
+        "30d",
+        "--records",
+        &records,
+    ];
     let made = ran(&mut tollgate(&words));
     assert_eq!(made.code, 0, "{}", made.stderr);
     let secret = made.stdout.strip_suffix('\n').unwrap();
@@ -25,20 +36,30 @@ fn a_secret_is_printed_alone_and_once() {
     assert_eq!(json["tokens"][0]["role"], "operator");
     let kept = std::fs::read(scratch.path("records.db")).unwrap();
     let secret_part = secret.rsplit_once('_').unwrap().1;
-    assert!(!kept.windows(secret_part.len()).any(|window| window == secret_part.as_bytes()), "only its hash is kept");
+    assert!(
+        !kept.windows(secret_part.len()).any(|window| window == secret_part.as_bytes()),
+        "only its hash is kept"
+    );
 }
 
 #[test]
 fn a_token_opens_the_door_until_it_is_revoked_and_no_further_than_its_role() {
     let desk = Desk::new(POLICY);
     let records = desk.records();
-    let made = ran(&mut tollgate(&["token", "create", "--role", "viewer", "--name", "vic", "--records", &records]));
+    let made =
+        ran(&mut tollgate(&["token", "create", "--role", "viewer", "--name", "vic", "--records", &records]));
     let secret = made.stdout.trim_end().to_owned();
     let run = |words: &[&str]| ran(desk.command(words).env("TOLLGATE_ADMIN_TOKEN", &secret));
     assert_eq!(run(&["rules", "list"]).code, 0);
     let refused = run(&["keys", "block", "user:1", "--reason", "x"]);
     assert_eq!(refused.code, 1);
-    for told in ["the role operator", "`vic`", "tollgate token create --role operator", "TOLLGATE_ADMIN_TOKEN", "--token-file"] {
+    for told in [
+        "the role operator",
+        "`vic`",
+        "tollgate token create --role operator",
+        "TOLLGATE_ADMIN_TOKEN",
+        "--token-file",
+    ] {
         assert!(refused.stderr.contains(told), "{told}: {}", refused.stderr);
     }
     let id = secret.split('_').nth(1).unwrap();
@@ -74,7 +95,11 @@ fn the_database_is_the_one_that_serve_would_have() {
     let run = |variable: &str, value: &str, words: &[&str]| ran(tollgate(words).env(variable, value));
     let migrated = run("XDG_STATE_HOME", &state, &["migrate"]);
     assert_eq!(migrated.code, 0, "{}", migrated.stderr);
-    assert!(migrated.stdout.starts_with(&format!("sqlite:{state}/tollgate/tollgate.db: from schema 0 to ")), "{}", migrated.stdout);
+    assert!(
+        migrated.stdout.starts_with(&format!("sqlite:{state}/tollgate/tollgate.db: from schema 0 to ")),
+        "{}",
+        migrated.stdout
+    );
     let again = run("XDG_STATE_HOME", &state, &["migrate"]);
     assert!(again.stdout.ends_with("up to date\n"), "{}", again.stdout);
     let url = format!("sqlite:{}", scratch.path("other.db"));

@@ -17,7 +17,10 @@ fn without_a_terminal_it_prints_one_table_and_ends() {
         }
     }
     let json = desk.json(&["top"]);
-    assert!(json["status"]["version"].is_string() && json["rules"].is_array() && json["top"].is_object(), "{json}");
+    assert!(
+        json["status"]["version"].is_string() && json["rules"].is_array() && json["top"].is_object(),
+        "{json}"
+    );
 }
 
 #[test]

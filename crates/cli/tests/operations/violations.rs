@@ -26,7 +26,9 @@ fn denials_are_listed_by_whom_and_when() {
     assert!(text.contains("43") && !text.contains("=1+1"), "{text}");
     assert!(text.lines().next().unwrap().starts_with("WHEN"), "{text}");
     assert!(desk.good(&["violations", "--ip", "192.0.2.7", "--endpoint-prefix", "/a"]).contains("=1+1"));
-    for words in [&["--user", "44"][..], &["--ip", "192.0.2.8"], &["--until", "2020-01-01"], &["--endpoint", "/b"]] {
+    for words in
+        [&["--user", "44"][..], &["--ip", "192.0.2.8"], &["--until", "2020-01-01"], &["--endpoint", "/b"]]
+    {
         let text = desk.good(&[&["violations"], words].concat());
         assert_eq!(text, "No violation is on record that fits.\n", "{words:?}");
     }
@@ -40,7 +42,9 @@ fn denials_are_listed_by_whom_and_when() {
 fn totals_are_the_truth() {
     let desk = desk();
     desk.wait_until("all are counted", || {
-        desk.good(&["violations", "--totals"]).lines().any(|line| line.starts_with("api") && line.contains(" 4 "))
+        desk.good(&["violations", "--totals"])
+            .lines()
+            .any(|line| line.starts_with("api") && line.contains(" 4 "))
     });
 }
 

@@ -72,14 +72,17 @@ rules:
 
     #[test]
     fn one_bare_rule_and_a_bare_list_are_lists_of_rules() {
-        for text in ["{name: a, scope: ip, rate: 1/s, burst: 1}", "[{name: a, scope: ip, rate: 1/s, burst: 1}]"] {
+        for text in
+            ["{name: a, scope: ip, rate: 1/s, burst: 1}", "[{name: a, scope: ip, rate: 1/s, burst: 1}]"]
+        {
             assert_eq!(Entry::list("p", text).unwrap().len(), 1, "{text}");
         }
     }
 
     #[test]
     fn mistakes_stand_where_they_are_in_the_file() {
-        let mistakes = Entry::list("p.yaml", "rules:\n  - {name: a, scope: ip, rate: 1/s, burts: 1}\n").unwrap_err();
+        let mistakes =
+            Entry::list("p.yaml", "rules:\n  - {name: a, scope: ip, rate: 1/s, burts: 1}\n").unwrap_err();
         assert!(mistakes.to_string().contains("p.yaml:2:"), "{mistakes}");
     }
 }
