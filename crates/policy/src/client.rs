@@ -47,7 +47,7 @@ impl Client {
     }
 }
 
-/// As sentences need it: `the user is `42``.
+/// As sentences need it: the user is 42.
 impl fmt::Display for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

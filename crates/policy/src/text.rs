@@ -56,6 +56,9 @@ mod value_test;
 pub(crate) use compose::compose;
 pub use mistakes::{Mistake, Mistakes};
 
+use crate::Policy;
+use document::TypedPolicy;
+
 /// A value that stands in no text: the field of a row or an order, by its position among the fields.
 fn field_node(text: &str, field: usize, is_number: bool) -> tree::Node<'_> {
     let kind = if is_number { tree::Kind::Plain(text.into()) } else { tree::Kind::Quoted(text.into()) };
@@ -69,3 +72,12 @@ fn field_place(field: usize) -> tree::Place {
 
 /// Largest policy text: 4 MiB. More is not written by people, and 10,000 rules fit well.
 const TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+impl Policy {
+    /// Reads a policy, in YAML or JSON: `{rules: […], …}`, a list of rules, or one rule. `name_of_file` is for the messages alone.
+    ///
+    /// Refused whole, with every mistake listed, or true as it stands.
+    pub fn parse(name_of_file: &str, text: &str) -> Result<Policy, Mistakes> {
+        TypedPolicy::parse(name_of_file, text).map(TypedPolicy::arranged)
+    }
+}

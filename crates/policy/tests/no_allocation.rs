@@ -14,8 +14,9 @@ use serde_json::json;
 use tollgate_core::Cost;
 use tollgate_policy::{
     Action, AnswerSettings, Claims, ClientAddressSettings, Condition, Consistency, CostPlan, CostSource,
-    Facts, Group, HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, OnStoreFailure, PathPattern,
-    PathTest, Policy, Rule, RuleBook, Ruling, Scope, Source, ValueTest,
+    Facts, Group, HostPattern, KeySource, KillSwitch, MethodSet, Missing, Mode, OnStoreFailure, Order,
+    PathPattern, PathTest, Policy, Rule, RuleBook, Ruling, Scope, Source, Sources, StandingOrder, ValueTest,
+    Who,
 };
 
 #[track_caller]
@@ -133,4 +134,39 @@ fn ten_thousand_rules_allocate_no_more_than_ten() {
     let book = RuleBook::new(policy(rules.collect()));
     assert_eq!(allocates_nothing(&book, &Facts::new("GET", "/s77/x")), (Ruling::ByBuckets, 1));
     assert_eq!(allocates_nothing(&book, &Facts::new("GET", "/none")), (Ruling::ByBuckets, 0));
+}
+
+#[test]
+fn ten_thousand_standing_orders_allocate_nothing() {
+    let order = |at: u32| {
+        let who = match at % 3 {
+            0 => Who::User(format!("user {at}")),
+            1 => Who::Address(Ipv4Addr::from_bits(0x0a00_0000 + at).into()),
+            _ => Who::Key { rule: "r".to_owned(), key: format!("key {at}") },
+        };
+        let reason = "abuse".to_owned();
+        StandingOrder {
+            id: at.into(),
+            order: Order::Block { who },
+            reason,
+            author: "ann".to_owned(),
+            expires: None,
+        }
+    };
+    let orders: Vec<StandingOrder> = (0..10_000).map(order).collect();
+    let file = ("p.yaml", "{name: r, limit_keys: ['header:x-key'], rate: 1, burst: 1}");
+    let sources = Sources { file: Some(file), orders: &orders, ..Sources::default() };
+    let policy = Policy::compose(&sources).unwrap_or_else(|mistakes| panic!("{mistakes}")).policy;
+    let by_name = |name: &str| policy.rules.iter().position(|rule| *rule.name == *name).unwrap_or_default();
+    let book = RuleBook::new(policy.clone());
+    let headers = header_fields(&[("x-key", "key 77")]);
+    let nobody = Facts { address: Some([192, 0, 2, 1].into()), user: Some("ann"), ..Facts::new("GET", "/") };
+    assert_eq!(allocates_nothing(&book, &nobody), (Ruling::ByBuckets, 1));
+    for (facts, order) in [
+        (Facts { user: Some("user 99"), ..nobody }, "order-99"),
+        (Facts { address: Some([10, 0, 0, 100].into()), ..nobody }, "order-100"),
+        (Facts { headers: &headers, ..nobody }, "order-77"),
+    ] {
+        assert_eq!(allocates_nothing(&book, &facts), (Ruling::Blocked { rule: by_name(order) }, 0));
+    }
 }

@@ -3,22 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::postgres::PgListener;
+use sqlx::postgres::{PgListener, PgPool};
 use sqlx::sqlite::SqlitePool;
 use tokio::time::timeout;
 
 use crate::back_off::BackOff;
 use crate::pool::Pool;
 use crate::records::Shared;
-use crate::{RecordsError, RecordsStatus, Timestamp, migrations};
+use crate::{RecordsError, RecordsOptions, RecordsStatus, Timestamp, migrations, pool};
 
 /// What PostgreSQL's triggers notify.
 const CHANNEL: &str = "tollgate_revision";
 const REVISION_SQL: &str = "SELECT revision FROM tollgate_revision";
-/// Longest that a look at the revision may take before the database counts as gone.
-const LOOK_MAX: Duration = Duration::from_secs(2);
-/// Longest that tables may take to be made, others' turns included.
-const MIGRATION_MAX: Duration = Duration::from_mins(1);
+/// Longest that a look at the database may take before it counts as gone.
+pub(crate) const LOOK_MAX: Duration = Duration::from_secs(2);
 
 /// Runs until the filing room is closed or forgotten.
 pub(crate) async fn keep(shared: Arc<Shared>) {
@@ -39,7 +37,7 @@ async fn keep_once(
     shared: &Shared,
     back_off: &mut BackOff,
 ) -> Result<std::convert::Infallible, RecordsError> {
-    let migrated = migrate(&shared.pool, &shared.options).await?;
+    let migrated = migrations::run(&shared.pool, &shared.options).await?;
     if migrated.from != migrated.to {
         tracing::info!(
             from = migrated.from,
@@ -49,30 +47,22 @@ async fn keep_once(
     }
     match &shared.pool {
         Pool::Sqlite { readers, .. } => watch_sqlite(shared, readers, migrated.to, back_off).await,
-        Pool::Postgres { listener, .. } => {
-            let busy_max = shared.options.busy_max;
-            let listening = PgListener::connect_with(listener).await;
-            let mut listener = listening.map_err(|error| RecordsError::of(error, busy_max))?;
-            // What was missed meanwhile is learned from the revision, so there is no hurry to be connected again behind our back.
-            listener.eager_reconnect(false);
-            listener.ignore_pool_close_event(true);
-            listener.listen(CHANNEL).await.map_err(|error| RecordsError::of(error, busy_max))?;
+        Pool::Postgres { options, .. } => {
+            shared.pool.renew(&shared.options);
+            // A pool of its own each time: a connection that a network swallowed would keep the one place of the last.
+            let pool = pool::postgres_pool(options, 1, &shared.options);
+            let listener = within(LOOK_MAX, listen(&pool), &shared.options).await?;
             watch_postgres(shared, listener, migrated.to, back_off).await
         }
     }
 }
 
-/// Makes the tables, within a time that ends.
-pub(crate) async fn migrate(
-    pool: &Pool,
-    options: &crate::RecordsOptions,
-) -> Result<migrations::Migrated, RecordsError> {
-    match timeout(MIGRATION_MAX, migrations::run(pool, options)).await {
-        Ok(migrated) => migrated,
-        Err(_) => Err(RecordsError::Unavailable {
-            why: format!("the tables were not made within {MIGRATION_MAX:?}; see who holds a lock on them"),
-        }),
-    }
+async fn listen(pool: &PgPool) -> Result<PgListener, sqlx::Error> {
+    let mut listener = PgListener::connect_with(pool).await?;
+    // What was missed meanwhile is learned from the revision, so there is no hurry to be connected again behind our back.
+    listener.eager_reconnect(false);
+    listener.listen(CHANNEL).await?;
+    Ok(listener)
 }
 
 async fn watch_sqlite(
@@ -83,8 +73,8 @@ async fn watch_sqlite(
 ) -> Result<std::convert::Infallible, RecordsError> {
     let mut is_first = true;
     loop {
-        let looked = timeout(LOOK_MAX, sqlx::query(REVISION_SQL).fetch_one(readers)).await;
-        see(shared, revision(looked, shared)?, schema, is_first);
+        let look = sqlx::query(REVISION_SQL).fetch_one(readers);
+        see(shared, revision(&within(LOOK_MAX, look, &shared.options).await?)?, schema, is_first);
         is_first = false;
         back_off.reset();
         tokio::select! {
@@ -102,8 +92,8 @@ async fn watch_postgres(
 ) -> Result<std::convert::Infallible, RecordsError> {
     let mut is_first = true;
     loop {
-        let looked = timeout(LOOK_MAX, sqlx::query(REVISION_SQL).fetch_one(&mut listener)).await;
-        see(shared, revision(looked, shared)?, schema, is_first);
+        let look = sqlx::query(REVISION_SQL).fetch_one(&mut listener);
+        see(shared, revision(&within(LOOK_MAX, look, &shared.options).await?)?, schema, is_first);
         is_first = false;
         back_off.reset();
         tokio::select! {
@@ -120,22 +110,26 @@ async fn watch_postgres(
     }
 }
 
-/// The revision, out of what a look at it gave.
-fn revision<R>(
-    looked: Result<Result<R, sqlx::Error>, tokio::time::error::Elapsed>,
-    shared: &Shared,
-) -> Result<u64, RecordsError>
+/// What the database says, if it does so in time.
+pub(crate) async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+    options: &RecordsOptions,
+) -> Result<T, RecordsError> {
+    match timeout(patience, work).await {
+        Ok(said) => said.map_err(|error| RecordsError::of(error, options.busy_max)),
+        Err(_) => Err(RecordsError::Unanswered { why: format!("no answer within {patience:?}") }),
+    }
+}
+
+/// The revision, out of the row that has it.
+fn revision<R>(row: &R) -> Result<u64, RecordsError>
 where
     R: sqlx::Row,
     usize: sqlx::ColumnIndex<R>,
     i64: for<'r> sqlx::Decode<'r, R::Database> + sqlx::Type<R::Database>,
 {
-    let busy_max = shared.options.busy_max;
-    let row = match looked {
-        Ok(row) => row.map_err(|error| RecordsError::of(error, busy_max))?,
-        Err(_) => return Err(RecordsError::Unanswered { why: format!("no answer within {LOOK_MAX:?}") }),
-    };
-    let revision: i64 = row.try_get(0).map_err(|error| RecordsError::of(error, busy_max))?;
+    let revision: i64 = row.try_get(0).map_err(|error| RecordsError::of(error, Duration::ZERO))?;
     Ok(u64::try_from(revision).unwrap_or(0))
 }
 

@@ -1,6 +1,7 @@
 //! Connections to either database. Made when they are first needed; nothing here waits to be made.
 
 use std::str::FromStr as _;
+use std::sync::{PoisonError, RwLock};
 
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
@@ -16,12 +17,11 @@ use crate::{RecordsError, RecordsOptions};
 const APPLICATION_NAME: &str = "tollgate";
 
 /// Connections to either database.
-#[derive(Clone)]
 pub(crate) enum Pool {
     /// A file has one writer at a time, so there is one; readers do not wait for it (WAL).
     Sqlite { writer: SqlitePool, readers: SqlitePool, options: Box<SqliteConnectOptions> },
-    /// `listener` is a pool of one.
-    Postgres { calls: PgPool, listener: PgPool, options: Box<PgConnectOptions> },
+    /// `calls` are those of this connectedness, see [`Pool::renew`].
+    Postgres { calls: RwLock<PgPool>, options: Box<PgConnectOptions> },
 }
 
 impl Pool {
@@ -47,14 +47,8 @@ impl Pool {
             }
             Place::Postgres(url) => {
                 let connect = postgres_options(url, options);
-                let of = |connections| {
-                    PgPoolOptions::new().max_connections(connections).acquire_timeout(options.connect_max)
-                };
-                Some(Pool::Postgres {
-                    calls: of(options.connections_max).connect_lazy_with(connect.clone()),
-                    listener: of(1).idle_timeout(None).max_lifetime(None).connect_lazy_with(connect.clone()),
-                    options: Box::new(connect),
-                })
+                let calls = postgres_pool(&connect, options.connections_max, options);
+                Some(Pool::Postgres { calls: RwLock::new(calls), options: Box::new(connect) })
             }
         }
     }
@@ -63,10 +57,13 @@ impl Pool {
     pub(crate) async fn read(&self, options: &RecordsOptions) -> Result<Session, RecordsError> {
         let begun = match self {
             Pool::Sqlite { readers, .. } => readers.begin().await.map(Session::sqlite),
-            Pool::Postgres { calls, .. } => calls
-                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                .await
-                .map(Session::postgres),
+            Pool::Postgres { calls, .. } => {
+                let calls = current(calls);
+                calls
+                    .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    .await
+                    .map(Session::postgres)
+            }
         };
         begun
             .map(|session| session.waiting(options.busy_max))
@@ -78,26 +75,45 @@ impl Pool {
         let begun = match self {
             // At once a writer: one that became it later would not wait for another, but fail.
             Pool::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map(Session::sqlite),
-            Pool::Postgres { calls, .. } => calls.begin().await.map(Session::postgres),
+            Pool::Postgres { calls, .. } => current(calls).begin().await.map(Session::postgres),
         };
         begun
             .map(|session| session.waiting(options.busy_max))
             .map_err(|error| RecordsError::of(error, options.busy_max))
     }
 
-    /// Ends every connection.
+    /// Forgets connections to a server that was away. Those that a network swallowed are never told, and each would keep its place in the pool.
+    pub(crate) fn renew(&self, options: &RecordsOptions) {
+        if let Pool::Postgres { calls, options: connect } = self {
+            let fresh = postgres_pool(connect, options.connections_max, options);
+            *calls.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        }
+    }
+
+    /// Ends every connection, and refuses others.
     pub(crate) async fn close(&self) {
         match self {
             Pool::Sqlite { writer, readers, .. } => {
                 readers.close().await;
                 writer.close().await;
             }
-            Pool::Postgres { calls, listener, .. } => {
-                listener.close().await;
-                calls.close().await;
-            }
+            Pool::Postgres { calls, .. } => current(calls).close().await,
         }
     }
+}
+
+fn current(calls: &RwLock<PgPool>) -> PgPool {
+    calls.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// So many connections to a server, none of them made yet.
+pub(crate) fn postgres_pool(
+    connect: &PgConnectOptions,
+    connections: u32,
+    options: &RecordsOptions,
+) -> PgPool {
+    let pool = PgPoolOptions::new().max_connections(connections).acquire_timeout(options.connect_max);
+    pool.connect_lazy_with(connect.clone())
 }
 
 fn sqlite_options(path: &std::path::Path, options: &RecordsOptions) -> SqliteConnectOptions {

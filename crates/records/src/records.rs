@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::pool::Pool;
 use crate::session::Session;
-use crate::{Migrated, RecordsError, RecordsOptions, RecordsStatus, RecordsUrl, keeper};
+use crate::{Migrated, RecordsError, RecordsOptions, RecordsStatus, RecordsUrl, keeper, migrations};
 
 /// The filing room. A clone is the same one.
 ///
@@ -63,7 +63,7 @@ impl Records {
                 why: "the records are `off`; name a database".to_owned(),
             });
         };
-        let migrated = keeper::migrate(&pool, &options).await;
+        let migrated = migrations::run(&pool, &options).await;
         pool.close().await;
         migrated
     }
@@ -120,7 +120,8 @@ impl Records {
             return Err(absence.into());
         }
         let answer_max = self.0.shared.options.answer_max;
-        let done = match timeout(answer_max, work).await {
+        // On the heap: with a driver's machines within it, a call is too large for whoever awaits several.
+        let done = match timeout(answer_max, Box::pin(work)).await {
             Ok(done) => done,
             Err(_) => {
                 Err(RecordsError::Unanswered { why: format!("no answer within {answer_max:?}") }.into())

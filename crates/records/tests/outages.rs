@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use databases::{Place, PostgresServer, SET_UP_MAX, is_postgres_skipped, until};
+use databases::{Place, PostgresServer, SET_UP_MAX, SwallowingProxy, is_postgres_skipped, until};
 use tollgate_records::{
     ApplyError, Author, Entry, NewOperation, OperationKind, Records, RecordsError, RecordsOptions,
     RecordsStatus, RecordsUrl, RuleSet, RuleSetChange,
@@ -166,6 +166,41 @@ async fn a_server_that_hangs_makes_nobody_wait_for_ever() {
     records.ready_within(SET_UP_MAX).await.unwrap();
     until("it answers again", || async { records.rule_set().await.is_ok_and(|rules| rules.version == 1) })
         .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_that_a_network_swallowed_are_not_waited_for_once_it_carries_again() {
+    if is_postgres_skipped() {
+        return;
+    }
+    let server = PostgresServer::shared().await;
+    let proxy = SwallowingProxy::before(server.port).await;
+    let place = Place::behind(server, proxy.port).await;
+    let mut options = RecordsOptions::default();
+    options.answer_max = Duration::from_millis(500);
+    let records = place.open_with(options).await;
+    records.apply(0, &put("one"), &Author::new("alice"), "", fine).await.unwrap();
+    proxy.turn();
+    // As many as there are connections: each is lost with what it asked.
+    let lost: Vec<_> = (0..8)
+        .map(|_| {
+            let records = records.clone();
+            tokio::spawn(async move { records.rule_set().await })
+        })
+        .collect();
+    for asked in lost {
+        let asked = tokio::time::timeout(SET_UP_MAX, asked).await.unwrap().unwrap().unwrap_err();
+        assert!(
+            matches!(asked, RecordsError::Unanswered { .. } | RecordsError::Unavailable { .. }),
+            "{asked}"
+        );
+    }
+    until("it is told", || async { !records.status().is_ready() }).await;
+    proxy.turn();
+    records.ready_within(SET_UP_MAX).await.unwrap();
+    let rules = records.rule_set().await.unwrap();
+    assert_eq!((rules.version, rules.entries[0].text.as_str()), (1, "one"));
+    records.apply(1, &put("two"), &Author::new("alice"), "", fine).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

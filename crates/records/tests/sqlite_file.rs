@@ -75,6 +75,16 @@ async fn a_second_writer_is_told_that_the_file_is_locked_and_readers_go_on() {
 }
 
 #[tokio::test]
+async fn whoever_starts_while_somebody_else_writes_reads() {
+    let place = Place::sqlite();
+    place.open().await.apply(0, &put("login", "one"), &Author::new("alice"), "", fine).await.unwrap();
+    let mut hand = place.hand().await;
+    hand.sql("BEGIN IMMEDIATE").await.unwrap();
+    assert_eq!(place.open().await.rule_set().await.unwrap().entries[0].text, "one");
+    hand.sql("ROLLBACK").await.unwrap();
+}
+
+#[tokio::test]
 async fn a_full_file_says_so_and_still_answers() {
     let place = Place::sqlite();
     place.open().await.close().await;

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[macro_use]
-#[expect(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod databases;
 
 #[path = "suite/audit_trail.rs"]

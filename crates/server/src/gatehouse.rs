@@ -79,7 +79,7 @@ impl Gatehouse {
     /// The same with this engine.
     pub(crate) fn with_engine(engine: Engine) -> Gatehouse {
         let engine = Arc::new(engine);
-        let operations = Operations::new(Arc::clone(&engine), None, None, Hosts::default());
+        let operations = Operations::new(Arc::clone(&engine), None, None, None, Hosts::default());
         let operations = operations.unwrap_or_else(|fault| panic!("{fault:?}"));
         Gatehouse {
             operations: Arc::new(operations),
@@ -144,8 +144,13 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
     let hosts = Hosts::new(settings.admin_hosts.clone());
-    let operations =
-        Operations::new(Arc::clone(&engine), engine.records.clone(), settings.admin_token.clone(), hosts);
+    let operations = Operations::new(
+        Arc::clone(&engine),
+        engine.records.clone(),
+        engine.violations.clone(),
+        settings.admin_token.clone(),
+        hosts,
+    );
     let operations = operations.map_err(ServeError::Policy)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {

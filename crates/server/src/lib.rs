@@ -37,7 +37,6 @@ mod policy_source;
 mod reload;
 mod shared_store;
 mod snapshots;
-#[cfg_attr(not(test), expect(dead_code, reason = "the admin door will show who talks"))]
 mod talkers;
 mod tokens;
 

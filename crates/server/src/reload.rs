@@ -151,8 +151,9 @@ pub(crate) fn reload(engine: &Engine, is_asked: bool) {
         Ok(Reload::OtherKeys) => tracing::info!("other keys for tokens are in force"),
         Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
         Ok(Reload::Swapped | Reload::Unchanged | Reload::StillRefused) => {}
-        Err(fault) => {
-            tracing::error!("the policy is refused, and what was in force in its place stays:\n{fault}");
+        Err(fault) if loaded.version != before => {
+            tracing::error!("a part of the policy is refused, and what it was before stays in force:\n{fault}");
         }
+        Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
     }
 }

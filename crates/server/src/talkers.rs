@@ -25,6 +25,7 @@ use tollgate::{Decision, Moment, RuleClient, Verdict};
 use self::client_text::client_text;
 use self::of_rule::OfRule;
 use self::room::Room;
+use crate::engine::Engine;
 
 /// Most clients that all rules count together; about 100 bytes each, and at most 600.
 const TALKERS_MAX: usize = 65_536;
@@ -145,8 +146,8 @@ impl Talkers {
         }
     }
 
-    /// The first of a rule by a measure, at most `limit`; `None` if the policy in force has no such rule.
-    pub(crate) fn top(&self, rule: &str, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
+    /// The first of a rule by a measure; `None` if there is no such rule.
+    fn top(&self, rule: &str, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
         let rules = self.rules.load();
         let of = rules.iter().find(|of| *of.rule == *rule)?;
         let figures = |measure| of.figures(measure, now);
@@ -175,6 +176,13 @@ impl Talkers {
     /// Notes that were dropped, since another thread had the shard.
     pub(crate) fn missed(&self) -> u64 {
         self.missed.load(Ordering::Relaxed)
+    }
+}
+
+impl Engine {
+    /// The first of a rule by a measure, at most `limit`, over about the last minute; `None` if the policy in force has no such rule.
+    pub(crate) fn top_talkers(&self, rule: &str, by: Measure, limit: usize) -> Option<Vec<Talker>> {
+        self.talkers.top(rule, by, limit, self.limiter.limiter().now())
     }
 }
 

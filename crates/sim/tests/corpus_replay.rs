@@ -63,6 +63,23 @@ fn every_input_of_the_compose_corpus_is_refused_or_rules_as_it_explains() {
     assert!(works > 3 && works < read.len(), "{works} of {} are put together", read.len());
 }
 
+/// Parts of all inputs in any order, some of them damaged.
+#[test]
+fn random_mixtures_of_the_compose_corpus_are_refused_or_rule_as_they_explain() {
+    let texts = replay("compose", |bytes| String::from_utf8_lossy(bytes).into_owned());
+    let parts: Vec<&str> =
+        texts.iter().flat_map(|text| text.split("--- ")).filter(|part| !part.is_empty()).collect();
+    for_each_seed(0..1_000, |rng| {
+        let mixed: Vec<&str> = (0..rng.usize(1..8)).map(|_| parts[rng.usize(..parts.len())]).collect();
+        let mut bytes = format!("--- {}", mixed.join("--- ")).into_bytes();
+        if rng.bool() {
+            let at = rng.usize(..bytes.len());
+            bytes[at] = rng.u8(..);
+        }
+        compositions::run(&bytes);
+    });
+}
+
 #[test]
 fn every_input_of_the_request_corpus_is_decided() {
     replay("request", requests::run);

@@ -328,6 +328,19 @@ fn a_policy_that_the_ledger_refuses_does_not_come_into_force() {
 }
 
 #[test]
+fn the_keys_by_which_rules_know_the_client_are_kept_over_the_wait() {
+    let ledger = InProcess::new();
+    let policy = Policy::parse("p.yaml", FIVE).unwrap();
+    let shared = Arc::clone(&ledger) as Arc<dyn Ledger>;
+    let limiter = Limiter::builder().keep_keys().build_with_ledger(policy, shared).unwrap();
+    let key_of = |decision: &Decision| decision.clients().map(|it| (it.key.to_vec(), it.is_denied)).collect();
+    let seen: Vec<Vec<(Vec<u8>, bool)>> = (0..6).map(|_| key_of(&decide(&limiter))).collect();
+    let [(key, false)] = &seen[0][..] else { panic!("one rule was asked: {seen:?}") };
+    assert!(key.windows(4).any(|part| part == [192, 0, 2, 7]));
+    assert_eq!(seen[5], [(key.clone(), true)]);
+}
+
+#[test]
 fn the_ledger_is_told_what_the_policy_says_of_the_store() {
     let ledger = InProcess::new();
     let rule = "rules: [{name: client, scope: ip, rate: 1/h, burst: 5}]";

@@ -8,6 +8,8 @@ mod answering;
 mod modes;
 #[path = "policy/named_buckets.rs"]
 mod named_buckets;
+#[path = "policy/overrides.rs"]
+mod overrides;
 #[path = "policy/settling.rs"]
 mod settling;
 #[path = "policy/swapping.rs"]

@@ -147,5 +147,9 @@ pub(super) fn encoded(text: &str, is_name: bool) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }

@@ -4,11 +4,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Composition, Condition, KeySource, Policy, Rule, Source, Sources};
+use crate::{Composition, Rule, Source, Sources};
 
-use super::document::{self, RULES_MAX, TypedPolicy};
+use super::document::{RULES_MAX, TypedPolicy};
 use super::entry::ReadEntry;
-use super::events;
 use super::found::Found;
 use super::group::{self, TypedGroup};
 use super::mistakes::Mistakes;
@@ -21,7 +20,7 @@ use super::tree::{Place, cut};
 /// Most orders that stand at a time.
 const ORDERS_MAX: usize = 20_000;
 
-/// See [`Policy::compose`].
+/// See [`crate::Policy::compose`].
 pub(crate) fn compose(sources: &Sources<'_>) -> Result<Composition, Mistakes> {
     let mut drafting = Drafting::of(sources);
     let typed = drafting.typed();
@@ -59,7 +58,7 @@ impl<'a> Drafting<'a> {
         let file_name = sources.file.map_or("", |(name, _)| name);
         let mut mistakes = Mistakes::none(file_name);
         let file = match sources.file {
-            Some((name, text)) => read_file(name, text).map_err(|wrong| mistakes.extend(wrong)).ok(),
+            Some((name, text)) => TypedPolicy::parse(name, text).map_err(|wrong| mistakes.extend(wrong)).ok(),
             None => Some(TypedPolicy::empty()),
         };
         let mut entries: Vec<_> = sources.entries.iter().map(ReadEntry::read).collect();
@@ -103,26 +102,29 @@ impl<'a> Drafting<'a> {
 
     /// The rules of rows: those of one pattern are a group, in which the row without a plan is the last.
     fn rows_as_groups(&mut self) -> Vec<group::Entry> {
-        let mut groups: Vec<TypedGroup> = Vec::new();
-        let mut by_pattern: HashMap<&str, usize> = HashMap::new();
+        let mut groups: Vec<(TypedGroup, Vec<TypedRule>)> = Vec::new();
+        let mut by_meaning: HashMap<&str, usize> = HashMap::new();
         for read in &mut self.rows {
             if !read.row.is_active {
                 self.notes.push(format!("row {} is inactive", read.row.rule_id));
             }
             let Some(typed) = read.rule.take() else { continue };
-            let at = *by_pattern.entry(&read.meaning).or_insert_with(|| {
+            let at = *by_meaning.entry(&read.meaning).or_insert_with(|| {
                 let name = read.row.key_pattern.as_str().into();
-                groups.push(TypedGroup { name, place: typed.head, is_first: false, rules: Vec::new() });
+                let group = TypedGroup { name, place: typed.head, is_first: false, rules: Vec::new() };
+                groups.push((group, Vec::new()));
                 groups.len() - 1
             });
-            groups[at].is_first = !groups[at].rules.is_empty();
-            groups[at].rules.push(typed);
+            let (group, last) = &mut groups[at];
+            if read.row.plan.is_some() { group.rules.push(typed) } else { last.push(typed) }
         }
-        for group in &mut groups {
-            // Stable: the others stay in the order of their numbers.
-            group.rules.sort_by_key(|typed| !tests_plan(&typed.rule));
-        }
-        groups.into_iter().map(group::Entry::Group).collect()
+        let whole = groups.into_iter().map(|(mut group, mut last)| {
+            group.rules.append(&mut last);
+            // Alone it is in no group, but no tier of anybody else's rules either.
+            group.is_first = group.rules.len() > 1;
+            group::Entry::Group(group)
+        });
+        whole.collect()
     }
 
     /// Two rules of one name, from different sources: the later source is to blame.
@@ -224,16 +226,6 @@ impl<'a> Drafting<'a> {
     }
 }
 
-fn read_file(name: &str, text: &str) -> Result<TypedPolicy, Mistakes> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut found = Found::default();
-    let tree = events::read(text, &mut found);
-    match tree.as_ref().and_then(|root| document::read(root, &mut found)) {
-        Some(typed) if found.is_empty() => Ok(typed),
-        _ => Err(Mistakes::new(name, text, tree.as_ref(), found)),
-    }
-}
-
 /// Puts an entry where the rule or group of its name is, and says what that was; or gives it back.
 fn stand_in(item: group::Entry, listed: &mut [group::Entry]) -> Result<String, Box<group::Entry>> {
     let place_text = |rule: &Rule| format!("the rule `{}` {}", rule.name, rule.place_text());
@@ -266,16 +258,6 @@ fn stand_in(item: group::Entry, listed: &mut [group::Entry]) -> Result<String, B
     }
 }
 
-fn tests_plan(rule: &Rule) -> bool {
-    match &rule.condition {
-        Condition::Value(KeySource::Plan, _) => true,
-        Condition::All(tests) => {
-            tests.iter().any(|test| matches!(test, Condition::Value(KeySource::Plan, _)))
-        }
-        _ => false,
-    }
-}
-
 /// Two entries of one name, two rows of one number, and two rows of one pattern and plan are mistakes.
 fn refuse_same(entries: &mut [ReadEntry<'_>], rows: &mut [ReadRow<'_>]) {
     let mut names = HashSet::new();
@@ -293,14 +275,5 @@ fn refuse_same(entries: &mut [ReadEntry<'_>], rows: &mut [ReadRow<'_>]) {
             let what = format!("row {first} has the same `key_pattern` and `plan`");
             read.add(KEY_PATTERN, what, "delete one of them".to_owned());
         }
-    }
-}
-
-impl Policy {
-    /// Reads a policy, in YAML or JSON: `{rules: […], …}`, a list of rules, or one rule. `name_of_file` is for the messages alone.
-    ///
-    /// Refused whole, with every mistake listed, or true as it stands.
-    pub fn parse(name_of_file: &str, text: &str) -> Result<Policy, Mistakes> {
-        read_file(name_of_file, text).map(TypedPolicy::arranged)
     }
 }

@@ -5,10 +5,11 @@ use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, Policy, Rule};
 use super::fields::Fields;
 use super::found::Found;
 use super::group::{self, Entry, TypedGroup};
+use super::mistakes::Mistakes;
 use super::rule::{self, TypedRule};
 use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
-use super::{default_tier, foreign_names, jwt, kill_switch, settings, store};
+use super::{default_tier, events, foreign_names, jwt, kill_switch, settings, store};
 
 pub(super) const FIELDS: [&str; 9] =
     ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt", "store"];
@@ -42,6 +43,17 @@ impl TypedPolicy {
         TypedPolicy { policy, entries: Vec::new() }
     }
 
+    /// Reads the text of a policy, or tells every mistake.
+    pub(super) fn parse(name_of_file: &str, text: &str) -> Result<TypedPolicy, Mistakes> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut found = Found::default();
+        let tree = events::read(text, &mut found);
+        match tree.as_ref().and_then(|root| read(root, &mut found)) {
+            Some(typed) if found.is_empty() => Ok(typed),
+            _ => Err(Mistakes::new(name_of_file, text, tree.as_ref(), found)),
+        }
+    }
+
     /// The policy with its rules, those of groups in their groups.
     pub(super) fn arranged(self) -> Policy {
         let (rules, groups) = arrange(self.entries);
@@ -50,7 +62,7 @@ impl TypedPolicy {
 }
 
 /// Reads the policy; `None` after a mistake.
-pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
+fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     match &root.kind {
         Kind::List(_) => bare(rules(root, found)?, root, found),
         Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {

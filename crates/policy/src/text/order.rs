@@ -111,12 +111,8 @@ impl<'o> ReadOrder<'o> {
 
 fn effect(order: &StandingOrder, named: &mut Named<'_>, found: &mut Found) -> Option<Effect> {
     match &order.order {
-        Order::Block { who } => {
-            everyone_else(who, client(who, named, found)?, "block", found).map(Effect::Block)
-        }
-        Order::Allow { who } => {
-            everyone_else(who, client(who, named, found)?, "allow", found).map(Effect::Allow)
-        }
+        Order::Block { who } => everyone_else(client(who, named, found)?, "block", found).map(Effect::Block),
+        Order::Allow { who } => everyone_else(client(who, named, found)?, "allow", found).map(Effect::Allow),
         Order::Override { rule, who, rate, burst } => {
             let rule = named.find(rule, RULE, found);
             let client = client(who, named, found);
@@ -134,11 +130,11 @@ fn effect(order: &StandingOrder, named: &mut Named<'_>, found: &mut Found) -> Op
 }
 
 /// The client, unless that is everyone.
-fn everyone_else(who: &Who, client: Client, verb: &str, found: &mut Found) -> Option<Client> {
-    let is_everyone = match (&client, who) {
-        (Client::Within(network), _) => network.prefix_len() == 0,
-        (Client::Key { shape, .. }, _) => shape.keys.is_empty(),
-        (Client::User(_), _) => false,
+fn everyone_else(client: Client, verb: &str, found: &mut Found) -> Option<Client> {
+    let is_everyone = match &client {
+        Client::Within(network) => network.prefix_len() == 0,
+        Client::Key { shape, .. } => shape.keys.is_empty(),
+        Client::User(_) => false,
     };
     if is_everyone {
         let cure = "name a client; to stop everything, order a kill switch, to let everything through, order the mode `shadow`";

@@ -121,8 +121,7 @@ fn what_is_shown_of_any_key_names_it() {
     for seed in 0..3_000 {
         let mut rng = Rng::with_seed(seed);
         let word = |rng: &mut Rng| {
-            let mut word: String =
-                (0..1 + rng.usize(..5)).map(|_| pieces[rng.usize(..pieces.len())]).collect();
+            let mut word: String = (0..=rng.usize(..5)).map(|_| pieces[rng.usize(..pieces.len())]).collect();
             if rng.u8(..8) == 0 {
                 word.push_str(&long);
             }

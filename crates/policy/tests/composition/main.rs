@@ -8,6 +8,7 @@ mod keys;
 mod many_orders;
 mod mistakes;
 mod orders;
+mod page;
 mod rows;
 
 use tollgate_policy::{

@@ -2,9 +2,11 @@
 
 mod place;
 mod postgres_server;
+mod swallowing_proxy;
 
 pub(crate) use place::{Hand, Place};
 pub(crate) use postgres_server::PostgresServer;
+pub(crate) use swallowing_proxy::SwallowingProxy;
 
 use std::future::Future;
 use std::io::Write;

@@ -46,6 +46,12 @@ impl Place {
         Place { url: server.url(&name), folder: None }
     }
 
+    /// The same database by another port.
+    pub(crate) async fn behind(server: &PostgresServer, port: u16) -> Place {
+        let place = Place::on(server).await;
+        Place { url: place.url.replace(&server.port.to_string(), &port.to_string()), folder: None }
+    }
+
     pub(crate) fn url(&self) -> RecordsUrl {
         RecordsUrl::parse(&self.url).unwrap()
     }

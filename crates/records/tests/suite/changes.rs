@@ -1,6 +1,8 @@
 //! Changing the rule set: all of it or nothing, and everybody reads the same.
 
-use tollgate_records::{ApplyError, Entry, PutRow, RecordsError, RowTerms, RuleSetChange, Stored};
+use tollgate_records::{
+    ApplyError, AuditFilter, Entry, PutRow, RecordsError, RowTerms, RuleSetChange, Stored,
+};
 
 use crate::databases::Place;
 use crate::{alice, change, fine, put};
@@ -60,7 +62,7 @@ async fn a_change_that_the_judge_refuses_leaves_no_trace(place: Place) {
         .await;
     assert_eq!(judged, Err(ApplyError::Mistaken { why: "two is no rule".to_owned() }));
     assert_eq!(records.rule_set().await.unwrap(), before);
-    assert_eq!(records.audit(&Default::default(), None, 10).await.unwrap().len(), 1);
+    assert_eq!(records.audit(&AuditFilter::default(), None, 10).await.unwrap().len(), 1);
 }
 
 async fn a_change_that_changes_nothing_is_no_version(place: Place) {

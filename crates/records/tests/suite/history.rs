@@ -22,7 +22,7 @@ async fn a_rollback_brings_back_entries_and_rows_with_their_numbers(place: Place
     change(&records, &begin).await;
     let first = records.rule_set().await.unwrap();
     let mut other = first.rows[1].clone();
-    other.terms.key_pattern = "one".to_owned();
+    "one".clone_into(&mut other.terms.key_pattern);
     let mess = RuleSetChange {
         delete_entries: vec!["login".to_owned()],
         put_entries: vec![Entry::new("other", "second")],

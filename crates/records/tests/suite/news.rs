@@ -1,7 +1,7 @@
 //! News: whoever watches hears of every change, whoever made it.
 
 use tokio::sync::watch;
-use tollgate_records::{NewOperation, NewOrder, OperationKind, Order};
+use tollgate_records::{AuditFilter, NewOperation, NewOrder, OperationKind, Order};
 
 use crate::databases::{Place, SET_UP_MAX};
 use crate::{alice, change, put};
@@ -61,6 +61,6 @@ async fn what_changes_nothing_is_no_news(place: Place) {
     let before = hand.number("SELECT revision FROM tollgate_revision").await;
     records.rule_set().await.unwrap();
     change(&records, &put("login", "one")).await;
-    records.audit(&Default::default(), None, 5).await.unwrap();
+    records.audit(&AuditFilter::default(), None, 5).await.unwrap();
     assert_eq!(hand.number("SELECT revision FROM tollgate_revision").await, before);
 }

@@ -1,6 +1,6 @@
 //! Standing orders: given, read by everybody, ended.
 
-use tollgate_records::{NewOrder, Order, OrderMode, RecordsError, Timestamp, Who};
+use tollgate_records::{AuditFilter, NewOrder, Order, OrderMode, RecordsError, Timestamp, Who};
 
 use crate::alice;
 use crate::databases::Place;
@@ -112,5 +112,5 @@ async fn an_order_that_cannot_be_is_refused_with_the_field(place: Place) {
         }
     }
     assert_eq!(records.orders(true).await.unwrap(), []);
-    assert_eq!(records.audit(&Default::default(), None, 10).await.unwrap(), []);
+    assert_eq!(records.audit(&AuditFilter::default(), None, 10).await.unwrap(), []);
 }

@@ -1,6 +1,6 @@
 //! Tokens of the admin door.
 
-use tollgate_records::{NewToken, RecordsError, Role, Timestamp, TokenCheck};
+use tollgate_records::{AuditFilter, NewToken, RecordsError, Role, Timestamp, TokenCheck};
 
 use crate::alice;
 use crate::databases::Place;
@@ -86,7 +86,7 @@ async fn the_secret_is_kept_nowhere(place: Place) {
     let told = format!(
         "{secret:?} {record:?} {:?} {:?}",
         records.tokens().await.unwrap(),
-        records.audit(&Default::default(), None, 10).await.unwrap()
+        records.audit(&AuditFilter::default(), None, 10).await.unwrap()
     );
     assert!(told.contains(&record.token_id) && !told.contains(hidden));
     let mut hand = place.hand().await;

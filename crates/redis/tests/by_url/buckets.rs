@@ -7,7 +7,7 @@ use tollgate::policy::{Facts, Policy, RuleBook};
 use tollgate::{BucketError, Clock, Cost, Decision, NamedBuckets, PolicyLimiter, Span, StoreMode};
 use tollgate_redis::RedisLedger;
 
-use crate::fleet::{RedisServer, until};
+use crate::fleet::{FaultProxy, RedisServer, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -41,7 +41,11 @@ struct Program {
 
 impl Program {
     async fn start(server: &RedisServer, limit: &str) -> Program {
-        let ledger = RedisLedger::at(&server.url()).unwrap();
+        Program::start_at(&server.url(), limit).await
+    }
+
+    async fn start_at(url: &str, limit: &str) -> Program {
+        let ledger = RedisLedger::at(url).unwrap();
         let limiter = ledger.limiter(policy(limit)).unwrap();
         assert!(ledger.agreed(5 * SECOND).await);
         let mut key = Vec::new();
@@ -145,6 +149,28 @@ async fn a_store_that_is_gone_is_said_and_this_programs_share_is_seen() {
     assert_eq!(one.admitted(9).await.len(), 4, "half of eight");
     let look = one.buckets.look(Cost::ONE).await.unwrap();
     assert_eq!((look.mode, look.balance.whole()), (StoreMode::Fallback, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reset_forgives_what_was_spent_by_this_programs_share_in_an_outage() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let proxy = FaultProxy::before(server.port).await;
+    let one = Program::start_at(&proxy.url(), "rate: 1/h, burst: 8").await;
+    proxy.cut(true);
+    proxy.hang_up();
+    assert_eq!(one.admitted(9).await.len(), 4, "half of eight");
+    proxy.cut(false);
+    proxy.hang_up();
+    // It may be back in the store by then, or not.
+    let is_reset = || async { one.buckets.reset().await.is_ok() };
+    until("the store is back", 5 * SECOND, is_reset).await;
+    let is_full = || async {
+        let look = one.buckets.look(Cost::ONE).await.unwrap();
+        look.mode == StoreMode::Exact && look.balance.whole() == 8
+    };
+    until("nothing is charged for it", 5 * SECOND, is_full).await;
+    assert_eq!(one.admitted(9).await.len(), 8);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
 //! `GET /admin/v1/events`: what happens, as it happens (server-sent events).
 //!
 //! ```text
-//!  hello ─► rates, every second ─► change, when something was changed ─► … ─► bye
+//!  hello ─► rates, every second ─► change, when something was changed ─► violation, some of them ─► … ─► bye
 //! ```
 //! Promises that nobody waits for a subscriber: one that does not keep up is told how many events it missed. A stream ends after
 //! [`STREAM_TIME_MAX`], so that a token that was revoked is not listened with for long; whoever still may comes back.
@@ -21,6 +21,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
+use tollgate_records::{ViolationLog, ViolationRecord};
+
 use super::Operations;
 use super::call::Call;
 use crate::http::{Problem, Reply, ReplyBody};
@@ -34,6 +36,8 @@ const EVENTS_WAITING_MAX: usize = 256;
 const RATES_EVERY: Duration = Duration::from_secs(1);
 /// How long a stream lasts.
 const STREAM_TIME_MAX: Duration = Duration::from_mins(10);
+/// Violations that a subscriber is told of in a second; of more it is told how many.
+const VIOLATIONS_PER_SECOND_MAX: u32 = 20;
 /// How soon a browser comes back, in milliseconds.
 const RETRY_MS: u32 = 2_000;
 
@@ -69,6 +73,11 @@ impl Events {
 struct Subscriber {
     operations: Arc<Operations>,
     told: broadcast::Receiver<Bytes>,
+    /// Unless nobody notes any.
+    violations: Option<broadcast::Receiver<Arc<ViolationRecord>>>,
+    /// How many of these may still be told in this second, and how many were not.
+    violations_left: u32,
+    violations_left_out: u64,
     tick: Interval,
     end: Instant,
     rates: Rates,
@@ -90,6 +99,9 @@ pub(super) async fn listen(call: Call) -> Result<Reply, Problem> {
     let hello = json!({ "name": call.caller.name, "policy_version": policy_version });
     let subscriber = Subscriber {
         told: operations.events.told.subscribe(),
+        violations: operations.violations.as_ref().map(ViolationLog::subscribe),
+        violations_left: VIOLATIONS_PER_SECOND_MAX,
+        violations_left_out: 0,
         tick,
         end: Instant::now() + STREAM_TIME_MAX,
         rates: Rates::begin(&operations.engine),
@@ -116,22 +128,46 @@ impl Subscriber {
         if self.is_over {
             return None;
         }
-        tokio::select! {
-            biased;
-            told = self.told.recv() => Some(match told {
-                Ok(told) if !told.is_empty() => told,
-                Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
-                _ => self.bye("stopping"),
-            }),
-            now = self.tick.tick() => Some(if now >= self.end { self.bye("come back") } else { self.every_second() }),
+        loop {
+            let piece = tokio::select! {
+                biased;
+                told = self.told.recv() => Some(match told {
+                    Ok(told) if !told.is_empty() => told,
+                    Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
+                    _ => self.bye("stopping"),
+                }),
+                now = self.tick.tick() => {
+                    Some(if now >= self.end { self.bye("come back") } else { self.every_second() })
+                }
+                violation = next_of(&mut self.violations) => self.violation(violation),
+            };
+            if piece.is_some() {
+                return piece;
+            }
         }
+    }
+
+    /// A violation, unless there were many in this second.
+    fn violation(&mut self, told: Result<Arc<ViolationRecord>, RecvError>) -> Option<Bytes> {
+        match told {
+            Ok(violation) if self.violations_left > 0 => {
+                self.violations_left -= 1;
+                return Some(event("violation", &*violation));
+            }
+            Ok(_) => self.violations_left_out += 1,
+            Err(RecvError::Lagged(missed)) => self.violations_left_out += missed,
+            Err(RecvError::Closed) => self.violations = None,
+        }
+        None
     }
 
     fn every_second(&mut self) -> Bytes {
         let engine = &self.operations.engine;
         let loaded = engine.loaded();
         if loaded.version == self.policy_version {
-            return event("rates", &self.rates.since_last(engine));
+            let left_out = std::mem::take(&mut self.violations_left_out);
+            self.violations_left = VIOLATIONS_PER_SECOND_MAX;
+            return event("rates", &self.rates.since_last(engine, left_out));
         }
         self.policy_version = loaded.version;
         event("change", &json!({ "what": "policy", "version": loaded.version, "hash": loaded.hash }))
@@ -140,6 +176,16 @@ impl Subscriber {
     fn bye(&mut self, why: &str) -> Bytes {
         self.is_over = true;
         event("bye", &json!({ "why": why }))
+    }
+}
+
+/// The next violation; never, where nobody notes any.
+async fn next_of(
+    violations: &mut Option<broadcast::Receiver<Arc<ViolationRecord>>>,
+) -> Result<Arc<ViolationRecord>, RecvError> {
+    match violations {
+        Some(violations) => violations.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_records::Records;
+use tollgate_records::{Records, ViolationLog};
 
 use super::events::Events;
 use super::follower::Follower;
@@ -17,6 +17,8 @@ pub(crate) struct Operations {
     pub(super) engine: Arc<Engine>,
     /// Unless nothing is on record.
     pub(super) records: Option<Records>,
+    /// Unless nobody notes any.
+    pub(super) violations: Option<ViolationLog>,
     pub(super) keyring: Keyring,
     pub(super) hosts: Hosts,
     pub(super) allowance: Allowance,
@@ -25,16 +27,17 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    /// Of this engine and these records; the settings may name a token besides those on record.
+    /// Of this engine, these records and this log of violations; the settings may name a token besides those on record.
     pub(crate) fn new(
         engine: Arc<Engine>,
         records: Option<Records>,
+        violations: Option<ViolationLog>,
         token: Option<Password>,
         hosts: Hosts,
     ) -> Result<Operations, PolicyFault> {
         let keyring = Keyring::new(token, records.clone());
         let (allowance, events, follower) = (Allowance::new()?, Events::default(), Follower::default());
-        Ok(Operations { engine, records, keyring, hosts, allowance, events, follower })
+        Ok(Operations { engine, records, violations, keyring, hosts, allowance, events, follower })
     }
 
     /// Ends what would not end by itself: the program stops.

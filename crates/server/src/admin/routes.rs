@@ -5,13 +5,14 @@ use tollgate_records::Role;
 
 use super::route::{Handler, Route, Values};
 use super::{
-    audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, versions, whoami,
+    audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, top, versions,
+    violations, whoami,
 };
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
-pub(super) static ROUTES: [Route; 29] = [
+pub(super) static ROUTES: [Route; 33] = [
     get("/admin/openapi.json", Role::Viewer, |call| Box::pin(openapi::show(call))),
     get("/admin/v1/whoami", Role::Viewer, |call| Box::pin(whoami::show(call))),
     get("/admin/v1/status", Role::Viewer, |call| Box::pin(status::show(call))),
@@ -42,6 +43,10 @@ pub(super) static ROUTES: [Route; 29] = [
     post("/admin/v1/orders", Role::Operator, |call| Box::pin(orders::give(call))),
     delete("/admin/v1/orders/{id}", Role::Operator, |call| Box::pin(orders::revoke(call))),
 
+    get("/admin/v1/top", Role::Viewer, |call| Box::pin(top::list(call))),
+    get("/admin/v1/violations", Role::Viewer, |call| Box::pin(violations::list(call))),
+    get("/admin/v1/violations/totals", Role::Viewer, |call| Box::pin(violations::totals(call))),
+    get("/admin/v1/violations/export", Role::Viewer, |call| Box::pin(violations::export(call))),
     get("/admin/v1/audit", Role::Viewer, |call| Box::pin(audit::list(call))),
     get("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::list(call))),
     post("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::create(call))),

@@ -8,3 +8,5 @@ mod guarding;
 mod hostile_texts;
 mod records_away;
 mod rule_changes;
+mod talking;
+mod violations;

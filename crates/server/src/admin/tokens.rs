@@ -6,7 +6,7 @@ use serde_json::json;
 use tollgate_records::{NewToken, Role};
 
 use super::call::{Call, done, ok};
-use super::expiry;
+use super::moment;
 use super::on_record::refused;
 use crate::http::{Problem, Reply, shown};
 
@@ -34,7 +34,7 @@ pub(super) async fn create(call: Call) -> Result<Reply, Problem> {
         let detail = format!("`role` is '{}'; use viewer, operator or admin", shown(&role));
         Problem::field("role", detail).because("bad_body")
     })?;
-    let expires_at = expires.map(|text| expiry::read(&text, call.unix_s())).transpose()?;
+    let expires_at = expires.map(|text| moment::read(&text, call.unix_s())).transpose()?;
     let new = NewToken { name, role, expires_at };
     let made = records.create_token(&new, &call.author()).await.map_err(|error| refused(&error))?;
     let (secret, token) = made;

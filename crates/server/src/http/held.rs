@@ -4,7 +4,6 @@
 //! answers together: whatever else happens on it.
 
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,8 +14,8 @@ use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::sleep;
 
-use super::ReplyBody;
 use super::body_room::Taken;
+use super::reply_body::{CutOff, ReplyBody};
 use crate::patient_stream::is_fast;
 
 /// The answers of one connection that wait.
@@ -114,12 +113,12 @@ impl HeldBody {
 
 impl Body for HeldBody {
     type Data = HeldBytes;
-    type Error = Infallible;
+    type Error = CutOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<HeldBytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<HeldBytes>, CutOff>>> {
         let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let held = self.held.take();
         let frame = frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| HeldBytes { bytes, held })));

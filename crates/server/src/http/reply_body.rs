@@ -3,7 +3,6 @@
 //! A live body keeps its connection: that a piece was taken is progress. It is asked for the next piece when the ones before are on
 //! their way, so what a client does not take waits with whoever makes the pieces, who bounds it.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,12 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt, TryStreamExt};
 use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 
-/// Pieces of a live body, until there are no more.
-type Pieces = Pin<Box<dyn Stream<Item = Bytes> + Send>>;
+/// Pieces of a live body, until there are no more, or it is cut off.
+type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, CutOff>> + Send>>;
+
+/// A live body ends before its end; whoever reads it notices.
+#[derive(Debug)]
+pub(crate) struct CutOff;
 
 /// A body.
 pub(crate) enum ReplyBody {
@@ -29,7 +32,12 @@ pub(crate) enum ReplyBody {
 impl ReplyBody {
     /// A body of these pieces.
     pub(crate) fn live(pieces: impl Stream<Item = Bytes> + Send + 'static) -> ReplyBody {
-        ReplyBody::Live(Box::pin(pieces), None)
+        ReplyBody::Live(Box::pin(pieces.map(Ok)), None)
+    }
+
+    /// The same of pieces that may come to a bad end.
+    pub(crate) fn pieces(pieces: impl Stream<Item = Result<Bytes, ()>> + Send + 'static) -> ReplyBody {
+        ReplyBody::Live(Box::pin(pieces.map_err(|()| CutOff)), None)
     }
 
     /// From now on each piece that is taken of a live body sets `progress`.
@@ -48,20 +56,20 @@ impl From<Bytes> for ReplyBody {
 
 impl Body for ReplyBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = CutOff;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
         match &mut *self {
-            ReplyBody::Whole(body) => Pin::new(body).poll_frame(cx),
+            ReplyBody::Whole(body) => Pin::new(body).poll_frame(cx).map_err(|never| match never {}),
             ReplyBody::Live(pieces, told) => {
                 let piece = ready!(pieces.as_mut().poll_next(cx));
                 if let Some(progress) = told {
                     progress.store(true, Ordering::Relaxed);
                 }
-                Poll::Ready(piece.map(|piece| Ok(Frame::data(piece))))
+                Poll::Ready(piece.map(|piece| piece.map(Frame::data)))
             }
         }
     }
@@ -80,6 +88,14 @@ impl Body for ReplyBody {
         }
     }
 }
+
+impl fmt::Display for CutOff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the answer was cut off")
+    }
+}
+
+impl std::error::Error for CutOff {}
 
 impl fmt::Debug for ReplyBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -36,7 +36,7 @@ impl World {
     }
 
     fn top(&self, rule: &str, by: Measure, limit: usize) -> Vec<(String, [u64; 3])> {
-        let top = self.engine.talkers.top(rule, by, limit, self.clock.now()).unwrap();
+        let top = self.engine.top_talkers(rule, by, limit).unwrap();
         let sums = |it: Talker| (it.client, [it.admitted, it.denied, it.near].map(|figure| figure.at_least));
         top.into_iter().map(sums).collect()
     }
@@ -61,7 +61,7 @@ fn clients_are_told_by_rule_and_measure_the_first_first() {
     assert_eq!(world.top("client", Measure::Near, 1), [named(ann, [10, 15, 1])]);
     // Whom another rule denied was neither admitted nor denied by this one.
     assert_eq!(world.top("all", Measure::Admitted, 9), [named("all", [23, 0, 0])]);
-    assert!(world.engine.talkers.top("nobody", Measure::Denied, 9, world.clock.now()).is_none());
+    assert!(world.engine.top_talkers("nobody", Measure::Denied, 9).is_none());
 }
 
 #[test]
@@ -100,13 +100,12 @@ fn the_loudest_are_found_among_a_flood_of_keys_and_no_figure_is_wrong() {
             _ => world.check(&format!("{:x}", rng.u64(..)), 1),
         }
     }
-    let top = world.engine.talkers.top("client", Measure::Denied, 2, world.clock.now()).unwrap();
+    let top = world.engine.top_talkers("client", Measure::Denied, 2).unwrap();
     assert_eq!(top.iter().map(|it| &*it.client).collect::<Vec<_>>(), ["user:loud", "user:next"]);
     for (talker, truth) in top.iter().zip([1_100, 300]) {
         assert!(talker.denied.at_least <= truth && truth <= talker.denied.at_most, "{talker:?}");
     }
-    let tracked =
-        world.engine.talkers.top("client", Measure::Admitted, usize::MAX, world.clock.now()).unwrap();
+    let tracked = world.engine.top_talkers("client", Measure::Admitted, usize::MAX).unwrap();
     assert!(tracked.len() <= summary::PLACES_MAX);
 }
 

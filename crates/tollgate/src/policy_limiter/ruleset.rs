@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate_core::{Algorithm, Limit};
-use tollgate_policy::{Action, Consistency, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook};
+use tollgate_policy::{
+    Action, Consistency, Hit, KeySource, Mode, Policy, Rule as PolicyRule, RuleBook, limit_text,
+};
 
 use super::error::PolicyError;
 use super::shadow_limiter::ShadowLimiter;
@@ -254,8 +256,10 @@ impl Buckets {
         let takes_places = matches!(algorithm, Algorithm::Concurrency(_));
         let watches = mode == Mode::Shadow || (mode == Mode::Enforce && rule.rollout_percent < 100);
         Ok(Buckets {
-            enforced: (mode == Mode::Enforce).then(|| handle(limiter, rule, algorithm)).transpose()?,
-            shadow: watches.then(|| handle(shadow.make()?, rule, algorithm)).transpose()?,
+            enforced: (mode == Mode::Enforce)
+                .then(|| handle(limiter, policy, rule, algorithm))
+                .transpose()?,
+            shadow: watches.then(|| handle(shadow.make()?, policy, rule, algorithm)).transpose()?,
             in_ledger: [None; 2],
             awaits_response: takes_places || rule.settle_header.is_some() || !rule.refund_statuses.is_empty(),
             text: Some(Arc::new(RuleText::of(&rule.name, &algorithm))),
@@ -264,9 +268,26 @@ impl Buckets {
     }
 }
 
-/// A handle on the buckets of a rule. Where those that it has had mean nothing under the new limit (another algorithm, another
-/// length of a sliding window), the next generation of them.
-fn handle(limiter: &Limiter, rule: &PolicyRule, algorithm: Algorithm) -> Result<Rule, PolicyError> {
+/// A handle on the buckets of a rule. An override has those of the rule that it stands before, on a tier for its limit: its client takes
+/// its balance along, both ways.
+fn handle(
+    limiter: &Limiter,
+    policy: &Policy,
+    rule: &PolicyRule,
+    algorithm: Algorithm,
+) -> Result<Rule, PolicyError> {
+    let overridden = rule.overrides.and_then(|at| policy.rules.get(at));
+    let Some((overridden, Action::Limit(usual))) = overridden.map(|rule| (rule, rule.action)) else {
+        return generation(limiter, rule, algorithm);
+    };
+    let buckets = generation(limiter, overridden, usual)?;
+    // By its limit and not by its order: a limiter keeps the names of all limits that it has had.
+    buckets.tier(&limit_text(&algorithm), algorithm).map_err(|error| PolicyError::rule(rule, error))
+}
+
+/// The buckets that a rule has had; where those mean nothing under the new limit (another algorithm, another length of a sliding
+/// window), the next generation of them.
+fn generation(limiter: &Limiter, rule: &PolicyRule, algorithm: Algorithm) -> Result<Rule, PolicyError> {
     let breadth = breadth_of(rule);
     let mut generation = 0;
     loop {

@@ -1,7 +1,7 @@
 //! A request through a policy allocates nothing: neither the decision, nor the header fields of an admission.
 
-use tollgate::Limiter;
 use tollgate::policy::{Facts, Policy};
+use tollgate::{Limiter, PolicyLimiter};
 
 use super::allocates_nothing;
 
@@ -16,7 +16,14 @@ rules:
 
 #[test]
 fn a_request_through_a_policy_allocates_nothing() {
-    let limiter = Limiter::from_policy(Policy::parse("policy.yaml", POLICY).unwrap()).unwrap();
+    for builder in [Limiter::builder(), Limiter::builder().keep_keys()] {
+        requests_allocate_nothing(
+            &builder.build_with_policy(Policy::parse("policy.yaml", POLICY).unwrap()).unwrap(),
+        );
+    }
+}
+
+fn requests_allocate_nothing(limiter: &PolicyLimiter) {
     let headers = vec![("X-Api-Key".to_owned(), "k".to_owned())];
     let facts = Facts {
         address: Some([192, 0, 2, 1].into()),

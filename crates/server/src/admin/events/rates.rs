@@ -27,6 +27,8 @@ pub(super) struct Counted {
     rules: Vec<OfRule>,
     /// Rules that did something and are left out.
     left_out: usize,
+    /// Violations that nobody was told of.
+    violations_left_out: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -40,15 +42,15 @@ struct OfRule {
 impl Rates {
     pub(super) fn begin(engine: &Engine) -> Rates {
         let mut rates = Rates { before: HashMap::new(), at: engine.limiter.limiter().now() };
-        rates.since_last(engine);
+        rates.since_last(engine, 0);
         rates
     }
 
     /// What was counted since the last time.
-    pub(super) fn since_last(&mut self, engine: &Engine) -> Counted {
+    pub(super) fn since_last(&mut self, engine: &Engine, violations_left_out: u64) -> Counted {
         let now = engine.limiter.limiter().now();
-        let mut counted =
-            Counted { ms: now.since(self.at).as_nanos() / 1_000_000, rules: Vec::new(), left_out: 0 };
+        let ms = now.since(self.at).as_nanos() / 1_000_000;
+        let mut counted = Counted { ms, rules: Vec::new(), left_out: 0, violations_left_out };
         let policy = engine.limiter.policy();
         let mut after = HashMap::with_capacity(policy.rules.len());
         for rule in &policy.rules {

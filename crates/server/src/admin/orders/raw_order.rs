@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use tollgate_records::{NewOrder, Order, OrderMode, Who};
 
-use crate::admin::expiry;
+use crate::admin::moment;
 use crate::http::{Problem, shown};
 
 /// An order as it was typed.
@@ -56,7 +56,7 @@ impl RawOrder {
             }
         };
         self.check_nothing_left(&order)?;
-        let expires_at = self.expires.as_deref().map(|text| expiry::read(text, unix_s)).transpose()?;
+        let expires_at = self.expires.as_deref().map(|text| moment::read(text, unix_s)).transpose()?;
         Ok(NewOrder { order, reason: self.reason, expires_at })
     }
 

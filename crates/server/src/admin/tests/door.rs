@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tollgate::Limiter;
-use tollgate_records::{Author, NewToken, Records, RecordsOptions, RecordsUrl, Role, Timestamp};
+use tollgate_records::{
+    Author, NewToken, Records, RecordsOptions, RecordsUrl, Role, Timestamp, ViolationLog, ViolationSettings,
+};
 
 use super::super::guard::Hosts;
 use crate::admin::Operations;
@@ -33,6 +35,7 @@ rules:
 pub(super) struct TestDoor {
     pub(super) gatehouse: Arc<Gatehouse>,
     pub(super) records: Option<Records>,
+    pub(super) violations: Option<ViolationLog>,
     listener: TcpListener,
     /// Ends every connection.
     pub(super) stop: watch::Sender<bool>,
@@ -102,12 +105,16 @@ impl TestDoor {
         let mut gatehouse = Gatehouse::with_engine(engine.unwrap());
         let hosts = Hosts::new(["tollgate.test".to_owned()]);
         let token = token.map(crate::resp::Password::new);
-        let operations = Operations::new(Arc::clone(&gatehouse.engine), records.clone(), token, hosts);
+        let violations =
+            records.clone().map(|records| ViolationLog::new(Some(records), ViolationSettings::default()));
+        let operations =
+            Operations::new(Arc::clone(&gatehouse.engine), records.clone(), violations.clone(), token, hosts);
         gatehouse.operations = Arc::new(operations.unwrap());
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
             records,
+            violations,
             listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
             stop: watch::Sender::new(false),
             folder,
