@@ -62,7 +62,7 @@ impl TypedPolicy {
 }
 
 /// Reads the policy; `None` after a mistake.
-fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
+pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     match &root.kind {
         Kind::List(_) => bare(rules(root, found)?, root, found),
         Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
