@@ -14,11 +14,19 @@ const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
 pub(crate) struct RecordsFlags {
-    /// The database: sqlite:PATH or postgres://user@host/database [default: sqlite:DIR/tollgate.db]
-    #[arg(long, value_name = "RECORDS", help_heading = "The database")]
+    #[arg(
+        long,
+        value_name = "RECORDS",
+        help_heading = "The database",
+        help = "The database: sqlite:PATH or postgres://user@host/database [default: sqlite:DIR/tollgate.db]"
+    )]
     records: Option<String>,
-    /// Where state is kept [default: $STATE_DIRECTORY, $XDG_STATE_HOME/tollgate or ~/.local/state/tollgate]
-    #[arg(long, value_name = "DIR", help_heading = "The database")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        help_heading = "The database",
+        help = "Where state is kept [default: $STATE_DIRECTORY, $XDG_STATE_HOME/tollgate or ~/.local/state/tollgate]"
+    )]
     state_dir: Option<String>,
     /// The file of settings, in YAML or JSON
     #[arg(long, value_name = "FILE", help_heading = "The database")]

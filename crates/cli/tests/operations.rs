@@ -7,6 +7,7 @@ mod desk;
 mod door;
 #[path = "operations/hostile.rs"]
 mod hostile;
+#[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/http_client.rs"]
 mod http_client;
 #[path = "operations/keys.rs"]
@@ -17,6 +18,7 @@ mod mortal;
 mod rules;
 #[path = "serve/scratch.rs"]
 mod scratch;
+#[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/server.rs"]
 mod server;
 #[path = "operations/tokens.rs"]

@@ -83,12 +83,12 @@ impl AdminDoor {
 
     /// Does something: the body is JSON.
     pub(crate) fn post(&self, target: &Target, body: &impl Serialize) -> Result<Value, AdminError> {
-        self.json(self.request(Method::POST, target, Some(json_of(body)?)))
+        self.json(self.request(Method::POST, target, Some(&json_of(body)?)))
     }
 
     /// Removes something: the body is JSON.
     pub(crate) fn delete(&self, target: &Target, body: &impl Serialize) -> Result<Value, AdminError> {
-        self.json(self.request(Method::DELETE, target, Some(json_of(body)?)))
+        self.json(self.request(Method::DELETE, target, Some(&json_of(body)?)))
     }
 
     /// Copies what is there, however long it is, as the server wrote it. An error of writing is the inner one.
@@ -108,8 +108,8 @@ impl AdminDoor {
         }))
     }
 
-    fn request(&self, method: Method, target: &Target, body: Option<Bytes>) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body.clone().unwrap_or_default()));
+    fn request(&self, method: Method, target: &Target, body: Option<&Bytes>) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body.cloned().unwrap_or_default()));
         *request.method_mut() = method;
         // Every part of it is encoded.
         *request.uri_mut() = target.as_str().parse().unwrap_or_default();

@@ -9,8 +9,12 @@ use crate::format::FormatFlag;
 /// The flags of every command that asks a running server.
 #[derive(Debug, Args)]
 pub(crate) struct AdminFlags {
-    /// The admin door of the server: http://host:port, https://host:port or unix:PATH [default: http://127.0.0.1:8082]
-    #[arg(long, value_name = "URL", help_heading = "The server")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help_heading = "The server",
+        help = "The admin door of the server: http://host:port, https://host:port or unix:PATH [default: http://127.0.0.1:8082]"
+    )]
     pub(super) admin_url: Option<String>,
     /// The file that holds the token, in place of `TOLLGATE_ADMIN_TOKEN`
     #[arg(long, value_name = "FILE", help_heading = "The server")]

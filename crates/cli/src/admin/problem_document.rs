@@ -58,7 +58,7 @@ impl fmt::Display for ProblemDocument {
         match (self.status, &*self.reason) {
             (401, _) | (403, "role_too_low") => write!(f, "; {HOW}")?,
             (404, "unknown_rule") => {
-                f.write_str(" (here: `tollgate rules list`, `tollgate rules export`)")?
+                f.write_str(" (here: `tollgate rules list`, `tollgate rules export`)")?;
             }
             (404, "") => f.write_str("; use the `tollgate` of the server's release")?,
             (403, "host_not_allowed") => f.write_str(", or use the address in --admin-url")?,

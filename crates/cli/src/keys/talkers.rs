@@ -107,9 +107,8 @@ impl Talker {
 
     /// How often, of admitted, denied and near; of what is known between two bounds, both.
     pub(crate) fn figures(&self) -> [String; 3] {
-        self.times.map(|Times { at_least, at_most }| match at_least == at_most {
-            true => at_least.to_string(),
-            false => format!("{at_least}..{at_most}"),
+        self.times.map(|Times { at_least, at_most }| {
+            if at_least == at_most { at_least.to_string() } else { format!("{at_least}..{at_most}") }
         })
     }
 }

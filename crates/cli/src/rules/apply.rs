@@ -37,25 +37,19 @@ pub(super) fn validate(flags: &FilesFlags) -> Result<Page, Problem> {
             let notes = judgement.notes.iter().map(|note| format!("note: {}\n", visible(note)));
             notes.chain(["The rules are sound.\n".to_owned()]).collect()
         }
-        Format::Table => {
-            judgement.mistakes.iter().map(|mistake| format!("{}\n", visible_lines(mistake))).collect()
-        }
+        Format::Table => visible_lines(&judgement.mistakes.join("
+")) + "
+",
     };
     Ok(Page { text, is_good: judgement.valid })
 }
 
 pub(super) fn diff(flags: &DiffFlags, screen: &Screen) -> Result<Page, Problem> {
-    let door;
-    let (answer, difference) = match flags.version {
-        Some(version) => {
-            door = AdminDoor::of(&flags.asking.admin)?;
-            between_versions(&door, version, flags.against)?
-        }
-        None => {
-            let proposal = Proposal::read(&flags.files)?;
-            door = AdminDoor::of(&flags.asking.admin)?;
-            proposed(&door, &proposal, flags.prune)?
-        }
+    let (answer, difference) = if let Some(version) = flags.version {
+        between_versions(&AdminDoor::of(&flags.asking.admin)?, version, flags.against)?
+    } else {
+        let proposal = Proposal::read(&flags.files)?;
+        proposed(&AdminDoor::of(&flags.asking.admin)?, &proposal, flags.prune)?
     };
     Ok(Page::good(match flags.asking.format.chosen() {
         Format::Table if difference.is_empty() => "Nothing differs.\n".to_owned(),

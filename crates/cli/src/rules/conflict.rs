@@ -16,7 +16,8 @@ const VERSIONS_TOLD_MAX: u32 = 10;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Version {
-    pub(super) version: i64,
+    #[serde(rename = "version")]
+    pub(super) number: i64,
     pub(super) author: String,
     pub(super) comment: String,
     pub(super) created_at: String,
@@ -51,10 +52,10 @@ pub(super) fn told<T>(
         _ => format!("nothing was changed: {refusal}"),
     };
     for version in since {
-        let Version { version, author, comment, created_at } = version;
+        let Version { number, author, comment, created_at } = version;
         let _ = write!(
             text,
-            "\n  {version}  {}  {}  {}",
+            "\n  {number}  {}  {}  {}",
             when::shown(&created_at),
             visible(&author),
             visible(&comment)
@@ -69,5 +70,5 @@ pub(super) fn told<T>(
 fn since(door: &AdminDoor, base: i64) -> Result<Vec<Version>, AdminError> {
     let answer = door.get(&Target::new(&["versions"]).with("limit", Some(VERSIONS_TOLD_MAX)))?;
     let Versions { versions, .. } = admin::read(&answer)?;
-    Ok(versions.into_iter().filter(|version| version.version > base).collect())
+    Ok(versions.into_iter().filter(|version| version.number > base).collect())
 }

@@ -27,7 +27,7 @@ pub(super) fn list(flags: &HistoryFlags, screen: &Screen) -> Result<Page, Proble
 fn table(list: &Versions, ink: Ink) -> String {
     let mut listing = Listing::new(&["VERSION#", "WHEN", "WHO", "WHY"]);
     for version in &list.versions {
-        let (number, at) = (version.version.to_string(), when::shown(&version.created_at));
+        let (number, at) = (version.number.to_string(), when::shown(&version.created_at));
         listing.push([&*number, &at, &version.author, &version.comment]);
     }
     if listing.is_empty() {

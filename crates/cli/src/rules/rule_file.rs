@@ -57,9 +57,8 @@ impl Proposal {
 
 /// The rules and rows of what `rules export` printed; none if the text is something else.
 fn exported(text: &str) -> Option<(Vec<Value>, Vec<Value>)> {
-    let mut fields = match serde_json::from_str(text).ok().or_else(|| of_yaml(text))? {
-        Value::Object(fields) => fields,
-        _ => return None,
+    let Value::Object(mut fields) = serde_json::from_str(text).ok().or_else(|| of_yaml(text))? else {
+        return None;
     };
     let mut list = |name: &str| match fields.remove(name) {
         None => Some(Vec::new()),

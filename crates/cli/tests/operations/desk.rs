@@ -99,8 +99,14 @@ impl Desk {
         self.server.post("/v1/check", &body.to_string()).status == 200
     }
 
+    /// How many of so many requests of this user are admitted.
+    pub(crate) fn checks(&self, count: usize, user: &str) -> usize {
+        (0..count).filter(|_| self.check(user)).count()
+    }
+
     /// Waits until something is so.
     #[track_caller]
+    #[expect(clippy::unused_self, reason = "whoever waits sits at a desk")]
     pub(crate) fn wait_until(&self, what: &str, is_so: impl Fn() -> bool) {
         let (_keep, never) = channel::<()>();
         for _ in 0..PATIENCE.as_millis() / 50 {

@@ -9,7 +9,7 @@ use crate::mortal::mortal;
 #[test]
 fn without_a_terminal_it_prints_one_table_and_ends() {
     let desk = Desk::new(POLICY);
-    (0..6).for_each(|_| drop(desk.check("42")));
+    desk.checks(6, "42");
     for words in [&["top"][..], &["top", "--once", "--by", "admitted"]] {
         let text = desk.good(words);
         for told in ["policy ", "store memory", "RULE", "ADMITTED/S", "api", "everyone", "user:42"] {
@@ -26,7 +26,7 @@ fn without_a_terminal_it_prints_one_table_and_ends() {
 #[test]
 fn on_a_terminal_it_is_drawn_until_q_and_leaves_the_terminal_as_it_was() {
     let desk = Desk::new(POLICY);
-    (0..6).for_each(|_| drop(desk.check("42")));
+    desk.checks(6, "42");
     let own = desk.command(&["top"]);
     let mut command = mortal("script");
     command.args(["-qec", concat!(env!("CARGO_BIN_EXE_tollgate"), " top"), "/dev/null"]);

@@ -10,8 +10,8 @@ use crate::desk::{Desk, POLICY};
 /// A desk where `=1+1` and `43` were denied, three times and once.
 fn desk() -> Desk {
     let desk = Desk::new(POLICY);
-    (0..6).for_each(|_| drop(desk.check("=1+1")));
-    (0..4).for_each(|_| drop(desk.check("43")));
+    desk.checks(6, "=1+1");
+    desk.checks(4, "43");
     desk.wait_until("both are on record", || {
         let text = desk.good(&["violations"]);
         text.contains("=1+1") && text.contains("43")
@@ -66,7 +66,7 @@ fn new_ones_are_shown_as_they_come() {
     let desk = desk();
     let mut command = desk.command(&["violations", "--follow", "--user", "new", "-o", "json"]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-    (0..5).for_each(|_| drop(desk.check("new")));
+    desk.checks(5, "new");
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let _ = child.kill();
