@@ -18,6 +18,7 @@ mod text_table;
 
 mod core_suite;
 mod policy_suite;
+mod records_suite;
 mod redis_suite;
 mod server_suite;
 mod tower_suite;
@@ -35,7 +36,7 @@ struct Suite {
 }
 
 /// Every suite; a new one is added here and in xtask's list of names.
-const SUITES: [Suite; 5] = [
+const SUITES: [Suite; 6] = [
     Suite {
         name: "core",
         purpose: "a check in process, against governor, throttlecrab and Mutex<HashMap>",
@@ -60,6 +61,11 @@ const SUITES: [Suite; 5] = [
         name: "redis",
         purpose: "checks through the shared ledger, against the script that people write",
         execute: redis_suite::execute,
+    },
+    Suite {
+        name: "records",
+        purpose: "checks of which half are denied, with the violation log and without",
+        execute: records_suite::execute,
     },
 ];
 

@@ -65,6 +65,24 @@ fn the_tower_suite_measures_calls_and_requests_over_sockets() {
 }
 
 #[test]
+fn the_records_suite_measures_checks_with_and_without_the_log() {
+    let output = bench(&["records", "--json", "--quick", "--scale", "100"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let subjects: Vec<&str> = lines.iter().filter_map(|line| line["subject"].as_str()).collect();
+    assert_eq!(subjects, [["log_on", "log_off"]; 3].as_flattened());
+    assert!(lines.iter().all(|line| line["suite"] == "records" && line["ratio_to"] == "log_off"));
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["ns"].is_number() && line["per_s"].is_number() && line["ratio"].is_number())
+    );
+    let output = bench(&["records", "--quick", "--scale", "100", "--case", "*1t"]);
+    assert!(text(&output.stdout).contains("What was asked for"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn tables_end_with_what_was_asked_for() {
     let output = bench(&["core", "--quick", "--scale", "10000", "--case", "str/*/uniform/1t/single"]);
     assert!(output.status.success(), "{}", text(&output.stderr));

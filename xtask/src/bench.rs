@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::workspace::Workspace;
 
 /// Every suite that the bench package knows.
-const SUITES: [&str; 5] = ["core", "policy", "tower", "server", "redis"];
+const SUITES: [&str; 6] = ["core", "policy", "tower", "server", "redis", "records"];
 
 /// A peer of the server suite, from the registry, and where it goes.
 const CRAB: &str = "throttlecrab-server@0.4.40";
@@ -65,7 +65,10 @@ mod tests {
     fn a_suite_that_does_not_exist_is_answered_with_the_list() {
         assert!(known_suite(Some("core")).is_ok());
         let message = known_suite(Some("cores")).unwrap_err().to_string();
-        assert_eq!(message, "there is no suite `cores`; the suites are: core, policy, tower, server, redis");
+        assert_eq!(
+            message,
+            "there is no suite `cores`; the suites are: core, policy, tower, server, redis, records"
+        );
         assert!(known_suite(None).unwrap_err().to_string().contains("name a suite"));
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Plan<'a> {
 pub(crate) enum Expected {
     Admitted,
     Denied,
+    /// Every second one is admitted, the others are denied.
+    Half,
 }
 
 struct Round {
@@ -98,6 +100,7 @@ fn summary(subject: &'static str, rounds: &[Round], plan: &Plan<'_>) -> Result<R
     let as_expected = match plan.expected {
         Expected::Admitted => admitted_share >= ADMITTED_SHARE_MIN,
         Expected::Denied => admitted == 0,
+        Expected::Half => (admitted_share - 0.5).abs() <= 1.0 - ADMITTED_SHARE_MIN,
     };
     if !as_expected {
         return Err(Problem::failed(format!(

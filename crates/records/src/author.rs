@@ -4,6 +4,9 @@ use std::net::IpAddr;
 
 use crate::{NAME_BYTES_MAX, RecordsError, limits};
 
+/// Who changes tables by hand, as versions and the audit trail call it. No token has this name.
+pub(crate) const BY_HAND: &str = "sql";
+
 /// Who changes something, and from where: it stands in the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {

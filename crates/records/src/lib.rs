@@ -55,9 +55,9 @@ pub use audit::{AuditFilter, AuditNote, AuditRecord};
 pub use author::Author;
 pub use limits::{
     ADDRESS_BYTES_MAX, AUDIT_KEPT_MAX, AUDIT_TEXT_BYTES_MAX, DECIMAL_BYTES_MAX, DESCRIPTION_BYTES_MAX,
-    ENTRIES_MAX, ENTRY_BYTES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_KEPT_MAX, ORDERS_STANDING_MAX,
-    PAGE_MAX, PLAN_BYTES_MAX, REASON_BYTES_MAX, ROWS_MAX, RULE_SET_BYTES_MAX, SCOPE_BYTES_MAX, TOKENS_MAX,
-    VERSIONS_KEPT_MAX,
+    ENTRIES_MAX, ENTRY_BYTES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_KEPT_MAX, ORDERS_KEPT_MAX,
+    ORDERS_STANDING_MAX, PAGE_MAX, PLAN_BYTES_MAX, REASON_BYTES_MAX, ROWS_MAX, RULE_SET_BYTES_MAX,
+    SCOPE_BYTES_MAX, TOKENS_MAX, VERSIONS_KEPT_MAX,
 };
 pub use migrations::Migrated;
 pub use operations::{NewOperation, Operation, OperationKind};
@@ -75,7 +75,7 @@ pub use timestamp::Timestamp;
 pub use tokens::{NewToken, Role, TokenCheck, TokenRecord, TokenSecret};
 pub use violations::{
     ENDPOINT_BYTES_MAX, EndpointFilter, ExportFormat, IdentifierSecret, Identifiers, KEYS_SAMPLED_MAX,
-    LIVE_MAX, MicroTokens, SAMPLED_FOR_MAX, USER_BYTES_MAX, Violation, ViolationCounts, ViolationCursor,
-    ViolationExport, ViolationFailure, ViolationFilter, ViolationLog, ViolationPage, ViolationRecord,
-    ViolationSettings, ViolationStatus, ViolationTotals, WORD_BYTES_MAX,
+    LIVE_MAX, MicroTokens, SAMPLED_FOR_MAX, Sampled, USER_BYTES_MAX, Violation, ViolationCounts,
+    ViolationCursor, ViolationExport, ViolationFailure, ViolationFilter, ViolationLog, ViolationPage,
+    ViolationRecord, ViolationSettings, ViolationStatus, ViolationTotals, WORD_BYTES_MAX,
 };

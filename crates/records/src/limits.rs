@@ -32,9 +32,11 @@ pub const RULE_SET_BYTES_MAX: usize = 8 * 1_024 * 1_024;
 pub const VERSIONS_KEPT_MAX: i64 = 1_000;
 /// Most orders that stand at the same time.
 pub const ORDERS_STANDING_MAX: usize = 100_000;
+/// How many orders ago one that ended is forgotten.
+pub const ORDERS_KEPT_MAX: i64 = 200_000;
 /// Most operations that are kept; the oldest go first.
 pub const OPERATIONS_KEPT_MAX: i64 = 10_000;
-/// Most tokens, those revoked among them.
+/// Most tokens. Those that ended are forgotten where they stand in the way.
 pub const TOKENS_MAX: usize = 1_000;
 /// Most lines of the audit trail; the oldest go first.
 pub const AUDIT_KEPT_MAX: i64 = 1_000_000;
@@ -65,7 +67,7 @@ pub(crate) fn text_or_empty(field: &'static str, value: &str, bytes_max: usize) 
 /// Refuses more than there may be.
 pub(crate) fn count(field: &'static str, count: usize, max: usize) -> Result<(), RecordsError> {
     if count > max {
-        let why = format!("would be {count}, {max} at most; remove some first");
+        let why = format!("would be {count}, {max} at most; end or remove some first");
         return Err(RecordsError::Invalid { field, why });
     }
     Ok(())

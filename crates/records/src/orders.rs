@@ -16,7 +16,9 @@ pub use order_record::{OrderMistake, OrderRecord};
 use crate::audit::{self, AuditNote};
 use crate::limits;
 use crate::session::Session;
-use crate::{Author, ORDERS_STANDING_MAX, REASON_BYTES_MAX, Records, RecordsError, Timestamp};
+use crate::{
+    Author, ORDERS_KEPT_MAX, ORDERS_STANDING_MAX, REASON_BYTES_MAX, Records, RecordsError, Timestamp,
+};
 
 /// An order to be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +96,8 @@ impl Records {
                 .await?;
             let record = row.as_ref().map(OrderRecord::read).transpose()?;
             let record = record.ok_or_else(|| RecordsError::NotFound { what: "order that was given".to_owned() })?;
+            let forget = "DELETE FROM tollgate_orders WHERE order_id <= $1 AND (revoked_at IS NOT NULL OR expires_at <= $2)";
+            session.execute(forget, &[(record.order_id - ORDERS_KEPT_MAX).into(), now.into()]).await?;
             let note = AuditNote {
                 action: "order.give",
                 target: &format!("order {}", record.order_id),

@@ -1,6 +1,5 @@
 //! Connections to either database. Made when they are first needed; nothing here waits to be made.
 
-use std::str::FromStr as _;
 use std::sync::{PoisonError, RwLock};
 
 use sqlx::ConnectOptions as _;
@@ -117,10 +116,7 @@ pub(crate) fn postgres_pool(
 }
 
 fn sqlite_options(path: &std::path::Path, options: &RecordsOptions) -> SqliteConnectOptions {
-    let connect = SqliteConnectOptions::from_str("sqlite:").unwrap_or_default();
-    let connect = connect
-        .in_memory(false)
-        .shared_cache(false)
+    let connect = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)

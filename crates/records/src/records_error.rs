@@ -153,3 +153,58 @@ impl fmt::Display for RecordsError {
 }
 
 impl std::error::Error for RecordsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn told(error: &RecordsError, expected: &str) {
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn every_error_says_what_is_wrong_and_what_to_do() {
+        let text = str::to_owned;
+        told(&RecordsError::Unavailable { why: text("refused") }, "the database is not available: refused");
+        told(
+            &RecordsError::Unanswered { why: text("no answer within 5s") },
+            "the database did not answer: no answer within 5s; look whether the change was made before you repeat it",
+        );
+        told(
+            &RecordsError::Locked { waited: Duration::from_secs(1) },
+            "the database is locked: somebody else has been writing for 1s; end that, and try again",
+        );
+        told(
+            &RecordsError::Full,
+            "the database is full; make room on its disk, or allow it more (`max_page_count` of SQLite)",
+        );
+        told(&RecordsError::ReadOnly, "the database takes no changes; make its file or server writable");
+        told(&RecordsError::NotFound { what: text("order 12") }, "there is no order 12");
+        told(
+            &RecordsError::Twice { what: text("UNIQUE") },
+            "there is one already (UNIQUE); change that one, or remove it first",
+        );
+        told(
+            &RecordsError::Malformed { what: text("version 3") },
+            "what is stored cannot be read: version 3; mend it with the SQL that changed it",
+        );
+        told(
+            &RecordsError::TooNew { migration: 9 },
+            "the tables are those of a later Tollgate (migration 9); start that one",
+        );
+        told(
+            &RecordsError::Refused { what: text("no such table") },
+            "the database refused it: no such table",
+        );
+    }
+
+    #[test]
+    fn only_an_outage_sends_for_the_keeper() {
+        assert!(RecordsError::Unavailable { why: String::new() }.is_outage());
+        assert!(RecordsError::Unanswered { why: String::new() }.is_outage());
+        assert!(
+            !RecordsError::Full.is_outage() && !RecordsError::Locked { waited: Duration::ZERO }.is_outage()
+        );
+    }
+}

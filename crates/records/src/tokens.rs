@@ -11,8 +11,9 @@ pub use token_secret::TokenSecret;
 use token_secret::Presented;
 
 use crate::audit::{self, AuditNote};
+use crate::author::BY_HAND;
 use crate::limits;
-use crate::session::Value;
+use crate::session::{Session, Value};
 use crate::{Author, NAME_BYTES_MAX, Records, RecordsError, TOKENS_MAX, Timestamp};
 
 /// How often the time of a token's last use is written at most, in microseconds.
@@ -50,6 +51,10 @@ impl Records {
         author: &Author,
     ) -> Result<(TokenSecret, TokenRecord), RecordsError> {
         limits::text("name", &new.name, NAME_BYTES_MAX)?;
+        if new.name == BY_HAND {
+            let why = format!("is `{BY_HAND}`, which changes by hand are signed with; choose another");
+            return Err(RecordsError::Invalid { field: "name", why });
+        }
         author.check()?;
         let now = Timestamp::now();
         if let Some(expires_at) = new.expires_at.filter(|expires_at| *expires_at <= now) {
@@ -60,11 +65,7 @@ impl Records {
         self.within(async {
             let mut session = self.write().await?;
             session.take_turn().await?;
-            let count: i64 = session
-                .row("SELECT COUNT(*) AS tokens FROM tollgate_tokens", &[])
-                .await?
-                .map_or(Ok(0), |row| row.get("tokens"))?;
-            limits::count("tokens", usize::try_from(count).unwrap_or(0) + 1, TOKENS_MAX)?;
+            make_room(&mut session, now).await?;
             session
                 .execute(
                     "INSERT INTO tollgate_tokens (token_id, name, role, hash, created_at, expires_at) \
@@ -186,4 +187,20 @@ impl Records {
             tracing::debug!(%error, "the last use of a token was not written down");
         }
     }
+}
+
+/// Room for one more: those that ended are forgotten where they stand in the way.
+async fn make_room(session: &mut Session, now: Timestamp) -> Result<(), RecordsError> {
+    if count(session).await? < TOKENS_MAX {
+        return Ok(());
+    }
+    let forget = "DELETE FROM tollgate_tokens WHERE revoked_at IS NOT NULL OR expires_at <= $1";
+    session.execute(forget, &[now.into()]).await?;
+    limits::count("tokens", count(session).await? + 1, TOKENS_MAX)
+}
+
+async fn count(session: &mut Session) -> Result<usize, RecordsError> {
+    let row = session.row("SELECT COUNT(*) AS tokens FROM tollgate_tokens", &[]).await?;
+    let tokens: i64 = row.map_or(Ok(0), |row| row.get("tokens"))?;
+    Ok(usize::try_from(tokens).unwrap_or(0))
 }

@@ -40,7 +40,7 @@ pub use violation::{MicroTokens, Violation};
 pub use violation_cursor::ViolationCursor;
 pub use violation_export::{ExportFormat, ViolationExport};
 pub use violation_filter::{EndpointFilter, ViolationFilter};
-pub use violation_log::ViolationLog;
+pub use violation_log::{Sampled, ViolationLog};
 pub use violation_record::ViolationRecord;
 pub use violation_row::{ENDPOINT_BYTES_MAX, USER_BYTES_MAX, WORD_BYTES_MAX};
 pub use violation_settings::ViolationSettings;

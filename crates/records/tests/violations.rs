@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[macro_use]
-#[expect(dead_code, reason = "other tests use the rest")]
+#[expect(dead_code, unused_imports, reason = "other tests use the rest")]
 mod databases;
 
 #[path = "violations/asking.rs"]
@@ -23,8 +23,8 @@ mod outages;
 mod retention;
 
 use tollgate_records::{
-    MicroTokens, Records, Timestamp, Violation, ViolationCounts, ViolationFilter, ViolationLog, ViolationRecord,
-    ViolationSettings,
+    MicroTokens, Records, Timestamp, Violation, ViolationCounts, ViolationFilter, ViolationLog,
+    ViolationRecord, ViolationSettings,
 };
 
 /// When everything begins here: the start of an hour.

@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tollgate::ledger::Ledger;
 use tollgate::policy::{Composition, Policy};
 use tollgate::{Decision, Limiter, LimiterBuilder, Moment, PolicyError, PolicyLimiter, Standing};
-use tollgate_records::{Records, Timestamp};
+use tollgate_records::{Records, Timestamp, ViolationLog};
 use tollgate_redis::RedisLedger;
 
 use crate::door::Door;
@@ -27,6 +27,8 @@ pub(crate) struct Engine {
     pub(crate) ledger: Option<RedisLedger>,
     /// Where rules, orders and violations are filed, if anywhere.
     pub(crate) records: Option<Records>,
+    /// Where denials are put on record.
+    pub(crate) violations: Option<ViolationLog>,
     pub(crate) metrics: Metrics,
     pub(crate) talkers: Talkers,
     pub(crate) tokens: Arc<Tokens>,
@@ -134,6 +136,7 @@ impl Engine {
             limiter,
             ledger: None,
             records: None,
+            violations: None,
             metrics,
             talkers,
             tokens,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tollgate_records::{Records, RecordsOptions};
+use tollgate_records::{Records, RecordsOptions, ViolationLog, ViolationSettings};
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
@@ -125,6 +125,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     };
     let mut engine = engine.map_err(ServeError::Policy)?;
     engine.records = Records::open(&settings.records, RecordsOptions::default());
+    engine.violations = Some(ViolationLog::new(engine.records.clone(), ViolationSettings::default()));
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -219,6 +220,10 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
+    if let Some(violations) = &engine.violations {
+        // Within three seconds. What is not stored then is counted as dropped.
+        violations.close().await;
+    }
     if let Some(records) = &engine.records {
         records.close().await;
     }

@@ -28,6 +28,7 @@ mod resp_check;
 mod resp_door;
 
 mod admin;
+mod denials;
 mod engine;
 mod filed;
 mod filing;

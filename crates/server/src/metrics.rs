@@ -7,6 +7,7 @@ mod checks;
 mod durations;
 mod gauges;
 mod near_limit;
+mod records;
 mod spans;
 mod store;
 mod tokens;
@@ -175,6 +176,7 @@ pub(crate) fn page(engine: &Arc<Engine>) -> Result<String, fmt::Error> {
     // What the limiter counts itself is read when it is asked for.
     let mut read = Registry::with_prefix("tollgate");
     gauges::register(engine, &mut read);
+    records::register(engine, &mut read);
     if let Some(ledger) = &engine.ledger {
         store::register(ledger, &mut read);
     }

@@ -152,7 +152,9 @@ pub(crate) fn reload(engine: &Engine, is_asked: bool) {
         Ok(Reload::Unchanged) if is_asked => tracing::info!("the policy has not changed"),
         Ok(Reload::Swapped | Reload::Unchanged | Reload::StillRefused) => {}
         Err(fault) if loaded.version != before => {
-            tracing::error!("a part of the policy is refused, and what it was before stays in force:\n{fault}");
+            tracing::error!(
+                "a part of the policy is refused, and what it was before stays in force:\n{fault}"
+            );
         }
         Err(fault) => tracing::error!("the policy is refused, and the one before stays in force:\n{fault}"),
     }

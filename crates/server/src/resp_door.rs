@@ -189,6 +189,13 @@ impl Throttle for Store<'_> {
         metrics.checks.note_explicit(Door::Resp, Became::Admitted, admitted);
         metrics.checks.note_explicit(Door::Resp, Became::Denied, denied);
         metrics.checks.note_explicit(Door::Resp, Became::Never, never);
+        if denied + never > 0 {
+            let was_denied = |(ask, answer): &(&Ask<'_>, &Answer)| ask.is_never || !answer.is_admitted;
+            for (ask, answer) in asks.iter().zip(&*answers).filter(was_denied) {
+                let remaining = (!ask.is_never).then_some(answer.remaining);
+                self.0.note_explicit_denial(Door::Resp, ask.key, ask.cost, remaining);
+            }
+        }
     }
 
     async fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use tollgate::policy::Policy;
+use tollgate::policy::{Policy, Rule};
 use tollgate::{Decision, Moment, RuleClient, Verdict};
 
 use self::client_text::client_text;
@@ -147,9 +147,9 @@ impl Talkers {
     }
 
     /// The first of a rule by a measure; `None` if there is no such rule.
-    fn top(&self, rule: &str, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
+    fn top(&self, rule: &Rule, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
         let rules = self.rules.load();
-        let of = rules.iter().find(|of| *of.rule == *rule)?;
+        let of = rules.iter().find(|of| of.rule == rule.name)?;
         let figures = |measure| of.figures(measure, now);
         let [admitted, denied, near] = [Measure::Admitted, Measure::Denied, Measure::Near].map(figures);
         let ranked = match by {
@@ -164,7 +164,7 @@ impl Talkers {
         });
         let figure = |of: &HashMap<Vec<u8>, Figure>, key: &Vec<u8>| of.get(key).copied().unwrap_or_default();
         let talker = |(key, _): (&Vec<u8>, Figure)| Talker {
-            client: client_text(key),
+            client: client_text(rule, key),
             key: key.clone(),
             admitted: figure(&admitted, key),
             denied: figure(&denied, key),
@@ -182,6 +182,8 @@ impl Talkers {
 impl Engine {
     /// The first of a rule by a measure, at most `limit`, over about the last minute; `None` if the policy in force has no such rule.
     pub(crate) fn top_talkers(&self, rule: &str, by: Measure, limit: usize) -> Option<Vec<Talker>> {
+        let policy = self.limiter.policy();
+        let rule = policy.rules.iter().find(|known| *known.name == *rule)?;
         self.talkers.top(rule, by, limit, self.limiter.limiter().now())
     }
 }

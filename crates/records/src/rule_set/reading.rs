@@ -1,11 +1,10 @@
 //! Reading the rule set, and making a version of what was changed by SQL.
 
 use super::{Content, Entry, PlainRow, RowTerms, RuleSet, Version, hash, storing};
+use crate::author::BY_HAND;
 use crate::session::{Row, Session};
 use crate::{Author, Records, RecordsError, decimal_text};
 
-/// Who changes tables by hand, as versions call it.
-const BY_HAND: &str = "sql";
 const BY_HAND_COMMENT: &str = "changed by SQL";
 
 /// The content, its text and hash, and the version that is kept of it or of an earlier one.

@@ -1,11 +1,18 @@
 //! Writing the rule set: what differs from what is there, the version, and the line in the audit trail.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::AssertSqlSafe;
+
 use super::reading::Seen;
 use super::rule_set_change::Wanted;
-use super::{Content, Entry, RowTerms, RuleSetDiff, Version};
+use super::{Content, Entry, PlainRow, RowTerms, RuleSetDiff, Version};
 use crate::audit::{self, AuditNote};
 use crate::session::{Session, Value};
 use crate::{Author, RecordsError, Timestamp, VERSIONS_KEPT_MAX};
+
+/// Rows that one statement writes: a large rule set over a network is a matter of round trips.
+const ROWS_PER_STATEMENT: usize = 200;
 
 /// Makes the tables say what is wanted, and touches nothing else.
 pub(super) async fn store(session: &mut Session, now: &Content, wanted: &Wanted) -> Result<(), RecordsError> {
@@ -14,31 +21,35 @@ pub(super) async fn store(session: &mut Session, now: &Content, wanted: &Wanted)
 }
 
 async fn store_entries(session: &mut Session, now: &Content, wanted: &Wanted) -> Result<(), RecordsError> {
-    for entry in &now.entries {
-        if !wanted.entries.contains_key(&entry.name) {
-            session.execute("DELETE FROM tollgate_entries WHERE name = $1", &[(&entry.name).into()]).await?;
-        }
-    }
-    for entry in wanted.entries.values().filter(|entry| !now.entries.contains(entry)) {
-        put_entry(session, entry).await?;
+    let gone = now.entries.iter().filter(|entry| !wanted.entries.contains_key(&entry.name));
+    let gone: Vec<Value<'_>> = gone.map(|entry| (&entry.name).into()).collect();
+    delete(session, "tollgate_entries", "name", &gone).await?;
+    let known: BTreeMap<&str, &Entry> =
+        now.entries.iter().map(|entry| (entry.name.as_str(), entry)).collect();
+    let put = wanted.entries.values().filter(|entry| known.get(entry.name.as_str()) != Some(entry));
+    let put: Vec<[Value<'_>; 5]> = put.map(entry_values).collect();
+    for put in put.chunks(ROWS_PER_STATEMENT) {
+        let sql = format!(
+            "INSERT INTO tollgate_entries (name, text, is_active, description, updated_at) VALUES {} \
+             ON CONFLICT (name) DO UPDATE SET text = excluded.text, is_active = excluded.is_active, \
+             description = excluded.description, updated_at = excluded.updated_at",
+            places(put.len(), ["", "", "", "", ""])
+        );
+        session.execute(AssertSqlSafe(sql), put.as_flattened()).await?;
     }
     Ok(())
 }
 
-async fn put_entry(session: &mut Session, entry: &Entry) -> Result<(), RecordsError> {
-    let put = "INSERT INTO tollgate_entries (name, text, is_active, description, created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $5) ON CONFLICT (name) DO UPDATE SET text = excluded.text, \
-               is_active = excluded.is_active, description = excluded.description, updated_at = excluded.updated_at";
+fn entry_values(entry: &Entry) -> [Value<'_>; 5] {
     let Entry { name, text, is_active, description } = entry;
-    let values = [name.into(), text.into(), (*is_active).into(), description.into(), Timestamp::now().into()];
-    session.execute(put, &values).await.map(drop)
+    [name.into(), text.into(), (*is_active).into(), description.into(), Timestamp::now().into()]
 }
 
 async fn store_rows(session: &mut Session, now: &Content, wanted: &Wanted) -> Result<(), RecordsError> {
-    for row in now.rows.iter().filter(|row| !wanted.rows.contains_key(&row.rule_id)) {
-        session.execute("DELETE FROM rate_limit_rules WHERE rule_id = $1", &[row.rule_id.into()]).await?;
-    }
-    let changed = |row: &&super::PlainRow| wanted.rows.get(&row.rule_id).is_some_and(|wanted| wanted != *row);
+    let gone = now.rows.iter().filter(|row| !wanted.rows.contains_key(&row.rule_id));
+    let gone: Vec<Value<'_>> = gone.map(|row| row.rule_id.into()).collect();
+    delete(session, "rate_limit_rules", "rule_id", &gone).await?;
+    let changed = |row: &&PlainRow| wanted.rows.get(&row.rule_id).is_some_and(|wanted| wanted != *row);
     // Two rows may change places, and each place has one row at any time.
     for row in now.rows.iter().filter(changed) {
         let park = "UPDATE rate_limit_rules SET key_pattern = 'moving ' || CAST(rule_id AS TEXT), plan = NULL WHERE rule_id = $1";
@@ -47,25 +58,56 @@ async fn store_rows(session: &mut Session, now: &Content, wanted: &Wanted) -> Re
     for row in now.rows.iter().filter(changed) {
         let update = "UPDATE rate_limit_rules SET key_pattern = $1, scope = $2, rate_per_second = CAST($3 AS NUMERIC), \
                       burst_capacity = CAST($4 AS NUMERIC), plan = $5, is_active = $6, description = $7 WHERE rule_id = $8";
-        let wanted = &wanted.rows[&row.rule_id];
-        let mut values = terms(&wanted.terms).to_vec();
+        let mut values = terms(&wanted.rows[&row.rule_id].terms).to_vec();
         values.push(row.rule_id.into());
         session.execute(update, &values).await?;
     }
-    let is_known = |rule_id: i64| now.rows.iter().any(|row| row.rule_id == rule_id);
-    for row in wanted.rows.values().filter(|row| !is_known(row.rule_id)) {
+    let known: BTreeSet<i64> = now.rows.iter().map(|row| row.rule_id).collect();
+    // Those that a rollback brings back have their numbers.
+    for row in wanted.rows.values().filter(|row| !known.contains(&row.rule_id)) {
         let insert = "INSERT INTO rate_limit_rules (key_pattern, scope, rate_per_second, burst_capacity, plan, is_active, \
                       description, rule_id) VALUES ($1, $2, CAST($3 AS NUMERIC), CAST($4 AS NUMERIC), $5, $6, $7, $8)";
         let mut values = terms(&row.terms).to_vec();
         values.push(row.rule_id.into());
         session.execute(insert, &values).await?;
     }
-    for put in &wanted.new_rows {
-        let insert = "INSERT INTO rate_limit_rules (key_pattern, scope, rate_per_second, burst_capacity, plan, is_active, \
-                      description) VALUES ($1, $2, CAST($3 AS NUMERIC), CAST($4 AS NUMERIC), $5, $6, $7)";
-        session.execute(insert, &terms(&put.terms)).await?;
+    let new: Vec<[Value<'_>; 7]> = wanted.new_rows.iter().map(|put| terms(&put.terms)).collect();
+    for new in new.chunks(ROWS_PER_STATEMENT) {
+        let sql = format!(
+            "INSERT INTO rate_limit_rules (key_pattern, scope, rate_per_second, burst_capacity, plan, is_active, description) \
+             VALUES {}",
+            places(new.len(), ["", "", "NUMERIC", "NUMERIC", "", "", ""])
+        );
+        session.execute(AssertSqlSafe(sql), new.as_flattened()).await?;
     }
     Ok(())
+}
+
+/// Deletes the rows of a table whose key is one of these.
+async fn delete(
+    session: &mut Session,
+    table: &'static str,
+    key: &'static str,
+    values: &[Value<'_>],
+) -> Result<(), RecordsError> {
+    for values in values.chunks(ROWS_PER_STATEMENT) {
+        let each: Vec<String> = (1..=values.len()).map(|number| format!("${number}")).collect();
+        let sql = format!("DELETE FROM {table} WHERE {key} IN ({})", each.join(", "));
+        session.execute(AssertSqlSafe(sql), values).await?;
+    }
+    Ok(())
+}
+
+/// `($1, CAST($2 AS NUMERIC)), ($3, …)`: the places of so many rows, by the types that values are cast to.
+fn places<const COLUMNS: usize>(rows: usize, casts: [&str; COLUMNS]) -> String {
+    let row = |row: usize| {
+        let columns = (1..).zip(casts).map(|(column, cast)| match cast {
+            "" => format!("${}", row * COLUMNS + column),
+            cast => format!("CAST(${} AS {cast})", row * COLUMNS + column),
+        });
+        format!("({})", columns.collect::<Vec<_>>().join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 fn terms(terms: &RowTerms) -> [Value<'_>; 7] {
@@ -141,4 +183,14 @@ pub(super) async fn stored(session: &mut Session, number: i64) -> Result<Content
         });
     };
     Content::parse(&row.get::<String>("rule_set")?, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn places_are_numbered_through_and_hold_nothing_of_a_caller() {
+        assert_eq!(places(2, ["", "NUMERIC"]), "($1, CAST($2 AS NUMERIC)), ($3, CAST($4 AS NUMERIC))");
+    }
 }

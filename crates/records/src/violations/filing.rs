@@ -41,11 +41,11 @@ pub(crate) async fn run(back_room: Arc<BackRoom>, records: Records, mut asked: m
     let mut is_failing = false;
     loop {
         let flush = filer.wait(&mut asked, is_failing).await;
-        let filed = filer.file_all().await;
-        is_failing = filed.is_err();
+        let outcome = filer.file_all().await;
+        is_failing = outcome.is_err();
         if let Some(flush) = flush {
             // Whoever asked may have given up.
-            let _ = flush.send(filed);
+            let _ = flush.send(outcome);
         }
     }
 }

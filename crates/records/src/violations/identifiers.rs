@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use aws_lc_rs::hmac;
 
@@ -25,7 +26,7 @@ pub enum Identifiers {
 
 /// What pseudonyms are made with. Never shown.
 #[derive(Clone)]
-pub struct IdentifierSecret(hmac::Key);
+pub struct IdentifierSecret(Arc<hmac::Key>);
 
 /// Which of the identifiers: the same text has another pseudonym as another one.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +39,7 @@ pub(crate) enum Identifier {
 impl IdentifierSecret {
     /// By any bytes; 32 random ones are best. Another secret makes other pseudonyms.
     pub fn new(secret: &[u8]) -> IdentifierSecret {
-        IdentifierSecret(hmac::Key::new(hmac::HMAC_SHA256, secret))
+        IdentifierSecret(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, secret)))
     }
 }
 

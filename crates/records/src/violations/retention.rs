@@ -13,7 +13,7 @@ const REMOVED_AT_ONCE_MAX: i64 = 500;
 /// Pause between two of those: others write meanwhile.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 /// Writers that were quiet for so long are forgotten: no batch of theirs is still on its way.
-const WRITERS_KEPT_FOR: Duration = Duration::from_secs(86_400);
+const WRITERS_KEPT_FOR: Duration = Duration::from_hours(24);
 
 const OLD_ROWS_SQL: &str = "DELETE FROM rate_limit_violations WHERE violation_id IN \
     (SELECT violation_id FROM rate_limit_violations WHERE requested_at < $1 ORDER BY requested_at, violation_id LIMIT $2)";

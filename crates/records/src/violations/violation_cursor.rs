@@ -67,7 +67,7 @@ mod tests {
     fn what_is_none_is_refused_with_the_cure() {
         let encoded = |text: &str| URL_SAFE_NO_PAD.encode(text);
         let nasty = [
-            "".to_owned(),
+            String::new(),
             "1".to_owned(),
             "'; --".to_owned(),
             encoded("v1:1"),

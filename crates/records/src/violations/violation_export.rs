@@ -96,6 +96,9 @@ impl ExportFormat {
 
 impl fmt::Debug for ViolationExport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViolationExport").field("filter", &self.filter).field("format", &self.format).finish()
+        f.debug_struct("ViolationExport")
+            .field("filter", &self.filter)
+            .field("format", &self.format)
+            .finish_non_exhaustive()
     }
 }

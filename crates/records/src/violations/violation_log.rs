@@ -1,7 +1,6 @@
 //! The violation log as doors hold it: denials are noted, and nobody waits.
 
 use std::fmt;
-use std::hash::Hasher as _;
 use std::sync::Arc;
 
 use siphasher::sip::SipHasher13;
@@ -13,13 +12,13 @@ use super::back_room::{BackRoom, INTAKE_MAX};
 use super::filing::{self, Flush};
 use super::retention;
 use super::row_budget::RowBudget;
-use super::rule_counts::Fate;
+use super::rule_counts::{Fate, RuleCounts};
 use super::sampler::{Sample, Sampler};
 use super::violation_row::{ViolationRow, hour_of};
 use super::{
     Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings, ViolationStatus,
 };
-use crate::{Records, RecordsError};
+use crate::{Records, RecordsError, Timestamp};
 
 /// Calls of [`ViolationLog::flush`] that wait at the same time; further ones wait for those.
 const FLUSHES_MAX: usize = 64;
@@ -41,6 +40,43 @@ struct Handle {
     back_room: Arc<BackRoom>,
     flushes: mpsc::Sender<Flush>,
     tasks: Vec<AbortHandle>,
+}
+
+/// A denial that is to be stored, and of which the log waits to be told. Dropped, it is counted as dropped.
+#[must_use = "a violation that is not told is dropped"]
+pub struct Sampled<'l> {
+    /// Taken when it is told.
+    place: Option<mpsc::Permit<'l, ViolationRow>>,
+    counts: &'l RuleCounts,
+    hour: i64,
+    stands_for: u64,
+    back_room: &'l BackRoom,
+}
+
+impl Sampled<'_> {
+    /// Tells all of it. The rule is the one that it was sampled for.
+    pub fn store(mut self, violation: &Violation<'_>) {
+        let Some(place) = self.place.take() else { return };
+        let row = ViolationRow::new(violation, &self.counts.stored_as, self.stands_for);
+        // Counted before it can be stored, so that no sum ever shows it stored and not denied.
+        self.counts.count(Fate::Queued, self.hour);
+        place.send(row);
+        self.back_room.wake();
+    }
+}
+
+impl Drop for Sampled<'_> {
+    fn drop(&mut self) {
+        if self.place.is_some() {
+            self.counts.count(Fate::Dropped, self.hour);
+        }
+    }
+}
+
+impl fmt::Debug for Sampled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sampled(for {})", self.stands_for)
+    }
 }
 
 impl ViolationLog {
@@ -68,22 +104,20 @@ impl ViolationLog {
     /// Notes a denial. Never waits, never blocks.
     #[inline]
     pub fn note(&self, violation: Violation<'_>) {
-        let log = &*self.0;
-        let hour = hour_of(violation.at);
-        let counts = log.back_room.book.counts_of(violation.rule);
-        let second = violation.at.unix_seconds();
-        let hash = log.hash(counts.number, violation.key);
-        match log.sampler.sample(hash, second, || log.budget.take(second)) {
-            Sample::Out => counts.count(Fate::SampledOut, hour),
-            Sample::Stored { sampled_for } => {
-                let Ok(place) = log.intake.try_reserve() else { return counts.count(Fate::Dropped, hour) };
-                let row = ViolationRow::new(&violation, &counts.stored_as, sampled_for);
-                // Counted before it can be stored, so that no sum ever shows it stored and not denied.
-                counts.count(Fate::Queued, hour);
-                place.send(row);
-                log.back_room.wake();
-            }
+        let counts = self.0.back_room.book.counts_of(violation.rule);
+        let key = self.0.hash(counts.number, violation.key.as_bytes());
+        if let Some(sampled) = self.0.sample(counts, key, violation.at) {
+            sampled.store(&violation);
         }
+    }
+
+    /// Counts a denial, and says whether it is to be stored: for those to whom telling all of it is work. `key` is any number that is the same for the
+    /// same key; those of one rule are sampled apart. Never waits, never blocks.
+    #[inline]
+    pub fn sample(&self, rule: &str, key: u64, at: Timestamp) -> Option<Sampled<'_>> {
+        let counts = self.0.back_room.book.counts_of(rule);
+        let key = self.0.hash(counts.number, &key.to_ne_bytes());
+        self.0.sample(counts, key, at)
     }
 
     /// What was counted since the start. Exact at any time.
@@ -138,12 +172,31 @@ impl ViolationLog {
 }
 
 impl Handle {
+    #[inline]
+    fn sample<'l>(&'l self, counts: &'l RuleCounts, key: u64, at: Timestamp) -> Option<Sampled<'l>> {
+        let (second, hour) = (at.unix_seconds(), hour_of(at));
+        match self.sampler.sample(key, second, || self.budget.take(second)) {
+            Sample::Out => {
+                counts.count(Fate::SampledOut, hour);
+                None
+            }
+            Sample::Stored { sampled_for } => self.reserve(counts, hour, sampled_for),
+        }
+    }
+
+    /// A place in the queue, or one more that was dropped.
+    fn reserve<'l>(&'l self, counts: &'l RuleCounts, hour: i64, stands_for: u64) -> Option<Sampled<'l>> {
+        let Ok(place) = self.intake.try_reserve() else {
+            counts.count(Fate::Dropped, hour);
+            return None;
+        };
+        Some(Sampled { place: Some(place), counts, hour, stands_for, back_room: &self.back_room })
+    }
+
     /// 64 bits that nobody can foretell without the secret.
     #[inline]
-    fn hash(&self, rule: u64, key: &str) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.secret.0 ^ rule, self.secret.1);
-        hasher.write(key.as_bytes());
-        hasher.finish()
+    fn hash(&self, rule: u64, key: &[u8]) -> u64 {
+        SipHasher13::new_with_keys(self.secret.0 ^ rule, self.secret.1).hash(key)
     }
 }
 

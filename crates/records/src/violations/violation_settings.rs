@@ -30,7 +30,7 @@ pub struct ViolationSettings {
 
 impl Default for ViolationSettings {
     fn default() -> ViolationSettings {
-        const DAY: Duration = Duration::from_secs(86_400);
+        const DAY: Duration = Duration::from_hours(24);
         ViolationSettings {
             rows_per_key_per_second: 3,
             rows_per_second: 2_000,
@@ -38,7 +38,7 @@ impl Default for ViolationSettings {
             keep_for: DAY.saturating_mul(30),
             rows_kept_max: 1_000_000,
             keep_totals_for: DAY.saturating_mul(400),
-            retention_pause: Duration::from_secs(60),
+            retention_pause: Duration::from_mins(1),
             identifiers: Identifiers::Plain,
             close_max: Duration::from_secs(3),
         }

@@ -1,14 +1,19 @@
 //! Everything has a maximum: what fits is kept, what does not is refused with the field and both numbers.
 
 use tollgate_records::{
-    ApplyError, Author, DESCRIPTION_BYTES_MAX, ENTRY_BYTES_MAX, Entry, KEY_BYTES_MAX, NAME_BYTES_MAX,
-    PLAN_BYTES_MAX, PutRow, REASON_BYTES_MAX, RecordsError, RowTerms, RuleSetChange, SCOPE_BYTES_MAX,
+    ApplyError, Author, DESCRIPTION_BYTES_MAX, ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, KEY_BYTES_MAX,
+    NAME_BYTES_MAX, PLAN_BYTES_MAX, PutRow, REASON_BYTES_MAX, ROWS_MAX, RecordsError, RecordsOptions,
+    RowTerms, RuleSetChange, SCOPE_BYTES_MAX,
 };
 
-use crate::databases::Place;
+use crate::databases::{Place, SET_UP_MAX};
 use crate::{alice, fine};
 
-on_both!(texts_of_the_longest_kind_are_kept, a_text_one_byte_longer_is_refused);
+on_both!(
+    texts_of_the_longest_kind_are_kept,
+    a_text_one_byte_longer_is_refused,
+    as_many_rules_as_may_be_are_one_change
+);
 
 /// A change whose texts are as long as may be, with so many bytes more in one of them.
 fn longest(longer: &str) -> RuleSetChange {
@@ -68,4 +73,30 @@ async fn a_text_one_byte_longer_is_refused(place: Place) {
     let refused = records.apply(0, &longest(""), &alice(), &comment, fine).await.unwrap_err();
     assert_eq!(refused.to_string(), "`comment` has 1025 bytes, 1024 at most; shorten it");
     assert_eq!(records.rule_set().await.unwrap().version, 0);
+}
+
+async fn as_many_rules_as_may_be_are_one_change(place: Place) {
+    let mut options = RecordsOptions::default();
+    // No promise of ours: a busy machine may take its time.
+    options.answer_max = SET_UP_MAX;
+    let records = place.open_with(options).await;
+    let entry = |number: usize| Entry::new(format!("entry {number}"), "{scope: ip, rate: 5/m, burst: 5}");
+    let row = |number: usize| PutRow {
+        rule_id: None,
+        terms: RowTerms::new(&format!("endpoint:/{number}"), "endpoint", "0.5", "10"),
+    };
+    let full = RuleSetChange {
+        put_entries: (0..ENTRIES_MAX).map(entry).collect(),
+        put_rows: (0..ROWS_MAX).map(row).collect(),
+        ..RuleSetChange::default()
+    };
+    records.apply(0, &full, &alice(), "", fine).await.unwrap();
+    let rules = records.rule_set().await.unwrap();
+    assert_eq!((rules.version, rules.entries.len(), rules.rows.len()), (1, ENTRIES_MAX, ROWS_MAX));
+    let more = RuleSetChange { put_entries: vec![entry(ENTRIES_MAX)], ..RuleSetChange::default() };
+    let refused = records.apply(1, &more, &alice(), "", fine).await.unwrap_err();
+    assert_eq!(refused.to_string(), "`entries` would be 10001, 10000 at most; end or remove some first");
+    records.rollback(0, 1, &alice(), "", fine).await.unwrap();
+    let rules = records.rule_set().await.unwrap();
+    assert!(rules.version == 2 && rules.entries.is_empty() && rules.rows.is_empty());
 }

@@ -3,7 +3,7 @@
 use tollgate_records::{AuditFilter, NewToken, RecordsError, Role, Timestamp, TokenCheck};
 
 use crate::alice;
-use crate::databases::Place;
+use crate::databases::{Hand, Place};
 
 on_both!(
     a_token_is_good_on_every_instance_until_it_is_revoked,
@@ -11,6 +11,8 @@ on_both!(
     what_is_almost_a_token_is_none,
     the_secret_is_kept_nowhere,
     the_last_use_of_a_token_is_known,
+    tokens_that_ended_make_room_and_others_do_not,
+    no_token_signs_as_changes_by_hand_do,
 );
 
 fn token(role: Role) -> NewToken {
@@ -92,8 +94,7 @@ async fn the_secret_is_kept_nowhere(place: Place) {
     let mut hand = place.hand().await;
     assert_eq!(hand.number("SELECT COUNT(*) FROM tollgate_tokens WHERE length(hash) = 32").await, 1);
     // Who reads the table learns what cannot be presented.
-    let hash =
-        if matches!(hand, crate::databases::Hand::Sqlite(_)) { "hex(hash)" } else { "encode(hash, 'hex')" };
+    let hash = if matches!(hand, Hand::Sqlite(_)) { "hex(hash)" } else { "encode(hash, 'hex')" };
     let same = format!(
         "SELECT COUNT(*) FROM tollgate_tokens WHERE {hash} LIKE '%{}%' OR name LIKE '%{}%'",
         &hidden[1..],
@@ -112,4 +113,33 @@ async fn the_last_use_of_a_token_is_known(place: Place) {
     // Once a minute is enough.
     records.check_token(secret.reveal()).await.unwrap();
     assert_eq!(records.tokens().await.unwrap()[0].last_used_at, Some(first));
+}
+
+async fn tokens_that_ended_make_room_and_others_do_not(place: Place) {
+    let records = place.open().await;
+    let mut hand = place.hand().await;
+    let hash =
+        if matches!(hand, Hand::Sqlite(_)) { "zeroblob(32)" } else { "decode(repeat('00', 32), 'hex')" };
+    let many = format!(
+        "INSERT INTO tollgate_tokens (token_id, name, role, hash) WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL \
+         SELECT n + 1 FROM numbers WHERE n < 1000) SELECT 'token ' || CAST(n AS TEXT), 'many', 'viewer', {hash} FROM numbers"
+    );
+    hand.sql(&many).await.unwrap();
+    let refused = records.create_token(&token(Role::Viewer), &alice()).await.unwrap_err();
+    assert_eq!(refused.to_string(), "`tokens` would be 1001, 1000 at most; end or remove some first");
+    records.revoke_token("token 7", &alice()).await.unwrap();
+    hand.sql("UPDATE tollgate_tokens SET expires_at = '2026-01-01T00:00:00Z' WHERE token_id = 'token 8'")
+        .await
+        .unwrap();
+    records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    assert_eq!(records.tokens().await.unwrap().len(), 999);
+}
+
+async fn no_token_signs_as_changes_by_hand_do(place: Place) {
+    let records = place.open().await;
+    let refused = records
+        .create_token(&NewToken { name: "sql".to_owned(), ..token(Role::Admin) }, &alice())
+        .await
+        .unwrap_err();
+    assert_eq!(refused.to_string(), "`name` is `sql`, which changes by hand are signed with; choose another");
 }

@@ -49,12 +49,18 @@ async fn each_filter_finds_its_rows_and_no_others(place: Place) {
         (endpoint(EndpointFilter::Prefix("/%".to_owned())), &[]),
         (ViolationFilter { since: Some(second(2)), ..all() }, &[4, 3, 2]),
         (ViolationFilter { until: Some(second(2)), ..all() }, &[1, 0]),
-        (ViolationFilter { user: text("alice"), rule: text("search"), since: Some(second(1)), ..all() }, &[2]),
+        (
+            ViolationFilter { user: text("alice"), rule: text("search"), since: Some(second(1)), ..all() },
+            &[2],
+        ),
         (ViolationFilter { user: text("mallory"), ..all() }, &[]),
     ];
     for (filter, expected) in cases {
-        let seconds: Vec<i64> =
-            found(&records, &filter).await.iter().map(|row| row.requested_at.unix_seconds() - super::BEGIN_SECONDS).collect();
+        let seconds: Vec<i64> = found(&records, &filter)
+            .await
+            .iter()
+            .map(|row| row.requested_at.unix_seconds() - super::BEGIN_SECONDS)
+            .collect();
         assert_eq!(seconds, expected, "{filter:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Texts that would like to be something else: SQL, lines, control bytes, markup.
 
 use tollgate_records::{
-    ENDPOINT_BYTES_MAX, EndpointFilter, KEY_BYTES_MAX, NAME_BYTES_MAX, RecordsError, USER_BYTES_MAX, Violation, ViolationFilter,
-    WORD_BYTES_MAX,
+    ENDPOINT_BYTES_MAX, EndpointFilter, KEY_BYTES_MAX, NAME_BYTES_MAX, RecordsError, USER_BYTES_MAX,
+    Violation, ViolationFilter, WORD_BYTES_MAX,
 };
 
 use super::{denial, found, log, rows, second};
@@ -47,7 +47,14 @@ async fn any_text_is_stored_as_it_is_and_found_by_itself_alone(place: Place) {
     let all = rows(&records).await;
     assert_eq!(all.len(), NASTY.len());
     for (row, text) in all.iter().rev().zip(NASTY) {
-        let told = [&row.rule, &row.bucket_key, row.user.as_ref().unwrap(), row.endpoint.as_ref().unwrap(), &row.reason, &row.door];
+        let told = [
+            &row.rule,
+            &row.bucket_key,
+            row.user.as_ref().unwrap(),
+            row.endpoint.as_ref().unwrap(),
+            &row.reason,
+            &row.door,
+        ];
         assert_eq!(told, [text; 6]);
     }
     let all = ViolationFilter::default;

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use tollgate_records::{MicroTokens, Violation, ViolationCounts, ViolationLog, ViolationSettings, ViolationTotals};
+use tollgate_records::{
+    MicroTokens, Violation, ViolationCounts, ViolationLog, ViolationSettings, ViolationTotals,
+};
 
 use super::{add_up, denial, filed_totals, log, rows, second};
 use crate::databases::Place;
@@ -11,6 +13,7 @@ use crate::databases::Place;
 on_both!(
     the_first_of_each_second_are_rows_and_stand_for_the_others,
     every_field_is_stored_as_it_was_told,
+    a_denial_may_be_told_only_if_it_is_stored,
     totals_are_kept_by_rule_and_hour,
     keys_of_different_rules_are_sampled_apart,
     all_keys_together_have_so_many_rows_a_second,
@@ -30,12 +33,20 @@ async fn the_first_of_each_second_are_rows_and_stand_for_the_others(place: Place
         }
     }
     log.flush().await.unwrap();
-    let mut told: Vec<_> =
-        rows(&records).await.into_iter().map(|row| (row.requested_at, row.bucket_key, row.sampled_for)).collect();
+    let mut told: Vec<_> = rows(&records)
+        .await
+        .into_iter()
+        .map(|row| (row.requested_at, row.bucket_key, row.sampled_for))
+        .collect();
     told.sort();
     let row = |at, key: &str, sampled_for| (second(at), key.to_owned(), sampled_for);
-    let expected =
-        [row(0, "user:1", 1), row(0, "user:1", 1), row(0, "user:2", 1), row(1, "user:1", 1), row(1, "user:1", 9)];
+    let expected = [
+        row(0, "user:1", 1),
+        row(0, "user:1", 1),
+        row(0, "user:2", 1),
+        row(1, "user:1", 1),
+        row(1, "user:1", 9),
+    ];
     assert_eq!(told, expected);
     let counts = ViolationCounts { denied: 16, stored: 5, sampled_out: 11, dropped: 0, queued: 0 };
     assert_eq!(log.totals(), counts);
@@ -71,6 +82,23 @@ async fn every_field_is_stored_as_it_was_told(place: Place) {
     assert_eq!(hand.number(sql).await, 1);
 }
 
+async fn a_denial_may_be_told_only_if_it_is_stored(place: Place) {
+    let records = place.open().await;
+    let log = log(&records);
+    let mut told = 0;
+    for _ in 0..10 {
+        if let Some(sampled) = log.sample("login", 42, second(0)) {
+            told += 1;
+            sampled.store(&denial("login", "user:1", second(0)));
+        }
+    }
+    drop(log.sample("login", 43, second(0)));
+    log.flush().await.unwrap();
+    let counts = ViolationCounts { denied: 11, stored: 3, sampled_out: 7, dropped: 1, queued: 0 };
+    assert_eq!((told, log.totals()), (3, counts));
+    assert_eq!(filed_totals(&records).await, counts);
+}
+
 async fn totals_are_kept_by_rule_and_hour(place: Place) {
     let records = place.open().await;
     let log = log(&records);
@@ -81,7 +109,7 @@ async fn totals_are_kept_by_rule_and_hour(place: Place) {
         }
     }
     log.flush().await.unwrap();
-    let line = |rule: &str, hour, denied, stored| ViolationTotals {
+    let line = |rule: &str, hour: i64, denied, stored| ViolationTotals {
         rule: rule.to_owned(),
         hour: second(hour * 3_600),
         denied,
@@ -96,7 +124,11 @@ async fn totals_are_kept_by_rule_and_hour(place: Place) {
     assert_eq!(records.violation_totals(None, None, Some(second(3_600))).await.unwrap(), expected[1..]);
     log.note(denial("a", "user:1", second(3_601)));
     log.flush().await.unwrap();
-    assert_eq!(records.violation_totals(Some("a"), None, None).await.unwrap()[0], line("a", 1, 3, 3), "added");
+    assert_eq!(
+        records.violation_totals(Some("a"), None, None).await.unwrap()[0],
+        line("a", 1, 3, 3),
+        "added"
+    );
 }
 
 async fn keys_of_different_rules_are_sampled_apart(place: Place) {

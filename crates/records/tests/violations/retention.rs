@@ -7,11 +7,7 @@ use tollgate_records::ViolationSettings;
 use super::{denial, log, rows, second};
 use crate::databases::{Place, until};
 
-on_both!(
-    what_is_too_old_goes_and_the_rest_stays,
-    the_oldest_of_too_many_go,
-    the_log_does_so_by_itself,
-);
+on_both!(what_is_too_old_goes_and_the_rest_stays, the_oldest_of_too_many_go, the_log_does_so_by_itself,);
 
 const HOUR: i64 = 3_600;
 

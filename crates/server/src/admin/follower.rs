@@ -55,8 +55,15 @@ impl Operations {
             };
             for operation in &told {
                 if let Err(problem) = self.perform(operation).await {
+                    // As fields, in which no text can be anything but text.
                     let (number, rule, key) = (operation.operation_id, &operation.rule, &operation.key);
-                    tracing::warn!(number, rule, key, "an operation was not done here: {}", problem.detail());
+                    tracing::warn!(
+                        number,
+                        rule,
+                        key,
+                        why = problem.detail(),
+                        "an operation was not done here"
+                    );
                 }
                 last = operation.operation_id;
                 self.follower.done.send_replace(last);

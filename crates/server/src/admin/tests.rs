@@ -6,6 +6,7 @@ mod door;
 mod events;
 mod guarding;
 mod hostile_texts;
+mod logging;
 mod records_away;
 mod rule_changes;
 mod talking;

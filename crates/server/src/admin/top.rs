@@ -71,8 +71,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
 }
 
 fn of_rule<'r>(engine: &Engine, rule: &'r Rule, by: Measure, limit: usize) -> OfRule<'r> {
-    let now = engine.limiter.limiter().now();
-    let talkers = engine.talkers.top(&rule.name, by, limit, now).unwrap_or_default();
+    let talkers = engine.top_talkers(&rule.name, by, limit).unwrap_or_default();
     let client = |talker: Talker| Client {
         key: rule.keys_text(&talker.key),
         client: talker.client,

@@ -54,7 +54,7 @@ pub(super) async fn decide(
         };
         let answer = ledger.decide(question(&buckets, manner)?).await;
         if !is_peek {
-            note(engine, begun, answer.explicit_verdict().as_ref());
+            note(engine, begun, &buckets, answer.explicit_verdict().as_ref());
         }
         return tell_answer(engine, &buckets, &answer, form);
     }
@@ -69,16 +69,29 @@ pub(super) async fn decide(
         }
     };
     if !is_peek {
-        note(engine, begun, Some(&told));
+        note(engine, begun, &buckets, Some(&told));
     }
     tell(engine, &buckets, &told, form)
 }
 
 /// Counts a check.
-fn note(engine: &Engine, begun: Moment, told: Option<&ExplicitVerdict>) {
+fn note(engine: &Engine, begun: Moment, buckets: &[Bucket<'_>], told: Option<&ExplicitVerdict>) {
     engine.metrics.note_duration(Door::Http, begun, engine.limiter.limiter().now());
     if let Some(told) = told {
-        engine.metrics.checks.note_explicit(Door::Http, Became::of(&told.verdict), 1);
+        note_verdict(engine, buckets, &told.verdict);
+    }
+}
+
+/// Counts a verdict, and puts denials on record.
+pub(super) fn note_verdict(engine: &Engine, buckets: &[Bucket<'_>], verdict: &Verdict) {
+    engine.metrics.checks.note_explicit(Door::Http, Became::of(verdict), 1);
+    let (denied, remaining) = match verdict {
+        Verdict::Deny { denied, remaining, .. } => (denied, Some(*remaining)),
+        Verdict::Never { denied } => (denied, None),
+        Verdict::Admit { .. } | Verdict::Invalid(_) => return,
+    };
+    for (_, bucket) in buckets.iter().enumerate().filter(|(at, _)| denied.contains(*at)) {
+        engine.note_explicit_denial(Door::Http, bucket.key.as_bytes(), bucket.cost, remaining);
     }
 }
 

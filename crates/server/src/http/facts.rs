@@ -12,6 +12,7 @@ use super::explicit::at_fault;
 use super::number;
 use super::problem::{Problem, shown};
 use super::wire::{RawCheck, Text};
+use crate::denials::Asker;
 use crate::door::Door;
 use crate::engine::Engine;
 
@@ -53,8 +54,14 @@ pub(crate) async fn decided(
         let now = limiter.limiter().now();
         engine.metrics.note_duration(door, begun, now);
         engine.note_decision(door, &decision, now);
+        engine.note_denial(door, &decision, || asker(engine, raw));
     }
     Ok(decision)
+}
+
+/// Who asks, for the record.
+pub(super) fn asker(engine: &Engine, raw: &RawCheck<'_>) -> Asker {
+    with(engine, raw, |facts| Asker::of(facts)).unwrap_or_default()
 }
 
 /// What is to be told of a decision over HTTP.

@@ -7,13 +7,14 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
+use tollgate::Asking;
 use tollgate::policy::{ClientAddressSettings, Facts, HeaderFields, Trust, client_address};
-use tollgate::{Asking, Deciding};
 
 use super::fields::Fields;
 use super::original::Original;
 use super::problem::Problem;
 use super::{Reply, ReplyBody};
+use crate::denials::Asker;
 use crate::door::Door;
 use crate::engine::Engine;
 
@@ -84,10 +85,12 @@ async fn decide(
 ) -> (StatusCode, Bytes, Reply) {
     let limiter = &engine.limiter;
     let begun = limiter.limiter().now();
-    let decision = ask(engine, peer, fields, original).await;
+    let ask = |facts: &Facts<'_>| limiter.policy().decide(facts, Asking::Check);
+    let decision = with(engine, peer, fields, original, ask).await;
     let now = limiter.limiter().now();
     engine.metrics.note_duration(Door::Http, begun, now);
     engine.note_decision(Door::Http, &decision, now);
+    engine.note_denial(Door::Http, &decision, || with(engine, peer, fields, original, Asker::of));
     limiter.answer(&decision, |answering| {
         engine.note_standing(&decision, answering.standing());
         let mut told = Fields::default();
@@ -109,8 +112,14 @@ async fn decide(
     })
 }
 
-/// Asks the policy about the request.
-fn ask(engine: &Engine, peer: Option<IpAddr>, fields: HeaderFields<'_>, original: &Original<'_>) -> Deciding {
+/// Shows the facts of the request to `ask`.
+fn with<T>(
+    engine: &Engine,
+    peer: Option<IpAddr>,
+    fields: HeaderFields<'_>,
+    original: &Original<'_>,
+    ask: impl FnOnce(&Facts<'_>) -> T,
+) -> T {
     let limiter = &engine.limiter;
     let policy = limiter.policy();
     let settings = settings_behind_a_proxy(&policy.client_address, peer, fields);
@@ -125,7 +134,7 @@ fn ask(engine: &Engine, peer: Option<IpAddr>, fields: HeaderFields<'_>, original
         claims: bearer.claims(),
         ..Facts::new(original.method, original.target)
     };
-    policy.decide(&facts, Asking::Check)
+    ask(&facts)
 }
 
 /// Whose word counts, if it is another's than the policy says: the policy may not know that a proxy stands before us.

@@ -10,7 +10,6 @@ use super::wire::RawCheck;
 use super::{facts, number, wire_fault};
 use crate::door::Door;
 use crate::engine::Engine;
-use crate::metrics::Became;
 
 /// `POST /v1/reserve`. Where nothing was charged there is no reservation to settle.
 pub(super) async fn reserve(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {
@@ -39,6 +38,7 @@ async fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<
         return Err(at_fault(error));
     }
     engine.note_decision(Door::Http, &decision, limiter.limiter().now());
+    engine.note_denial(Door::Http, &decision, || facts::asker(engine, raw));
     let told = facts::tell(engine, &decision, false, Form::Alone);
     Ok(match reservation {
         Some(reservation) => named(told, reservation, timeout),
@@ -59,7 +59,7 @@ async fn of_buckets(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Resul
     };
     // A reservation that was just made has a verdict.
     let Some(verdict) = verdict else { return Err(Problem::unavailable("the reservation has no verdict")) };
-    engine.metrics.checks.note_explicit(Door::Http, Became::of(&verdict), 1);
+    explicit::note_verdict(engine, &buckets, &verdict);
     let told = explicit::tell(engine, &buckets, &seen(engine, &buckets, verdict), Form::Alone)?;
     Ok(match reservation {
         Some(reservation) => named(told, reservation.id(), timeout),
@@ -77,7 +77,7 @@ async fn of_ledger(
     let answer = ledger.decide(explicit::question(buckets, Manner::Reserve { id, timeout })?).await;
     let verdict = answer.explicit_verdict().map(|told| told.verdict);
     if let Some(verdict) = &verdict {
-        engine.metrics.checks.note_explicit(Door::Http, Became::of(verdict), 1);
+        explicit::note_verdict(engine, buckets, verdict);
     }
     let told = explicit::tell_answer(engine, buckets, &answer, Form::Alone)?;
     let is_made = verdict.is_some_and(|verdict| verdict.is_admitted());

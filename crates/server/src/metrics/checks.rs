@@ -18,6 +18,8 @@ use crate::telemetry::noted;
 const EXPLICIT: &str = "(explicit)";
 /// The rule of checks that no rule had a say in.
 const NO_RULE: &str = "(none)";
+/// The rule of all standing orders together: there may be thousands, for a client each.
+pub(super) const ORDERS: &str = "(orders)";
 
 /// What became of a check, as a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,6 +42,8 @@ struct Counts([Counter; 4]);
 
 /// The counters of one rule. Policies are mostly asked over HTTP: other doors have series once they count something.
 struct ByDoor {
+    /// What the rule is called in the figures.
+    label: Box<str>,
     http: Counts,
     resp: OnceLock<Counts>,
 }
@@ -105,11 +109,11 @@ impl Checks {
 
     /// Makes counters for the rules of a policy, and drops those of rules that are gone.
     pub(super) fn follow_policy(&self, policy: &Policy) {
-        let named = |rule: &Rule| (rule.name.clone(), ByDoor::new(&self.family, &rule.name));
+        let named = |rule: &Rule| (rule.name.clone(), ByDoor::new(&self.family, label_of(rule)));
         let of_rules: HashMap<_, _> = policy.rules.iter().map(named).collect();
         let before = self.of_rules.swap(Arc::new(of_rules));
         let now = self.of_rules.load();
-        let is_gone = |name: &str| !now.contains_key(name) && name != EXPLICIT && name != NO_RULE;
+        let is_gone = |name: &str| !now.contains_key(name) && ![EXPLICIT, NO_RULE, ORDERS].contains(&name);
         for rule in before.keys().filter(|name| is_gone(name)) {
             self.forget(rule);
         }
@@ -124,11 +128,11 @@ impl Checks {
     }
 
     /// The counters of a rule at a door.
-    fn counts<'c>(&self, of_rule: &'c ByDoor, rule: &str, door: Door) -> &'c Counts {
+    fn counts<'c>(&self, of_rule: &'c ByDoor, door: Door) -> &'c Counts {
         if door != Door::Resp {
             return &of_rule.http;
         }
-        of_rule.resp.get_or_init(|| Counts::new(&self.family, rule, Door::Resp))
+        of_rule.resp.get_or_init(|| Counts::new(&self.family, &of_rule.label, Door::Resp))
     }
 
     /// Counts an admission for every rule that was asked, a denial for those that denied, a refusal for the one that refuses.
@@ -142,7 +146,7 @@ impl Checks {
             is_counted = true;
             if let Some(of_rule) = of_rules.get(rule) {
                 let is_first = door == Door::Resp && of_rule.resp.get().is_none();
-                self.counts(of_rule, rule, door).of(became).inc();
+                self.counts(of_rule, door).of(became).inc();
                 // Another policy may have come into force meanwhile, without the rule.
                 if is_first && rule != EXPLICIT && rule != NO_RULE && !self.of_rules.load().contains_key(rule)
                 {
@@ -167,13 +171,14 @@ impl Checks {
         if !is_counted {
             let became = if decision.is_admitted() { Became::Admitted } else { Became::Refused };
             became.note(NO_RULE, 1);
-            self.counts(&self.no_rule, NO_RULE, door).of(became).inc();
+            self.counts(&self.no_rule, door).of(became).inc();
         }
     }
 
-    /// What was counted of a rule; nothing if it is not in force.
+    /// What was counted of a rule; nothing if it is not in force, or a standing order, which is counted with all others.
     pub(crate) fn of_rule(&self, rule: &str) -> RuleCounts {
-        self.of_rules.load().get(rule).map(ByDoor::sum).unwrap_or_default()
+        let of_rules = self.of_rules.load();
+        of_rules.get(rule).filter(|of| &*of.label == rule).map(ByDoor::sum).unwrap_or_default()
     }
 
     /// Counts checks whose limits came with the call.
@@ -188,7 +193,7 @@ impl Checks {
 
 impl ByDoor {
     fn new(family: &Family<CheckLabels, Counter>, rule: &str) -> ByDoor {
-        ByDoor { http: Counts::new(family, rule, Door::Http), resp: OnceLock::new() }
+        ByDoor { label: rule.into(), http: Counts::new(family, rule, Door::Http), resp: OnceLock::new() }
     }
 
     fn sum(&self) -> RuleCounts {
@@ -216,6 +221,11 @@ impl Counts {
             Became::Refused => refused,
         }
     }
+}
+
+/// What a rule is called in the figures.
+pub(super) fn label_of(rule: &Rule) -> &str {
+    if rule.source.is_order() { ORDERS } else { &rule.name }
 }
 
 fn labels(rule: &str, door: Door, became: Became) -> CheckLabels {

@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
+use super::checks::label_of;
 use crate::engine::Engine;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -69,17 +70,6 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     );
     let labels = [("name", policy.name.to_string()), ("hash", loaded.hash.clone())];
     registry.register("policy", "The policy in force", Info::new(labels));
-    if let Some(records) = &engine.records {
-        let up = gauge(u64::from(records.status().is_ready()));
-        registry.register("records_up", "1 if the database answers", up);
-        let version = u64::try_from(loaded.parts.rules.version).unwrap_or(0);
-        registry.register(
-            "records_rules_version",
-            "Version of the database's rules in force",
-            gauge(version),
-        );
-        registry.register("orders_standing", "Standing orders in force", size(loaded.parts.orders.len()));
-    }
     let (keys, outdated) = engine.tokens.figures();
     registry.register("token_keys", "Keys that tokens are verified with", size(keys));
     registry.register(
@@ -91,7 +81,7 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     let unusable_costs = Family::<RuleLabel, Counter>::default();
     for (at, rule) in policy.rules.iter().enumerate() {
         let stats = engine.limiter.rule_stats(at);
-        let label = RuleLabel { rule: rule.name.clone() };
+        let label = RuleLabel { rule: label_of(rule).into() };
         shadow_denied.get_or_create(&label).inc_by(stats.shadow_denied);
         unusable_costs.get_or_create(&label).inc_by(stats.unusable_costs);
     }

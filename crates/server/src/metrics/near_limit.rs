@@ -12,6 +12,8 @@ use prometheus_client::registry::Registry;
 use tollgate::policy::Policy;
 use tollgate::{Decision, Standing, Tokens, Verdict};
 
+use super::checks::label_of;
+
 /// Less than this part of a full bucket is near the limit, in percent.
 const NEAR_LIMIT_PERCENT: u128 = 10;
 const MICROS_PER_TOKEN: u128 = 1_000_000;
@@ -39,7 +41,7 @@ impl NearLimit {
     /// Makes counters for the rules of a policy, and drops those of rules that are gone.
     pub(super) fn follow_policy(&self, policy: &Policy) {
         let counter = |name: &str| self.family.get_or_create(&label(name)).clone();
-        let of_rules = policy.rules.iter().map(|rule| (rule.name.clone(), counter(&rule.name))).collect();
+        let of_rules = policy.rules.iter().map(|rule| (rule.name.clone(), counter(label_of(rule)))).collect();
         let before = self.of_rules.swap(Arc::new(of_rules));
         let now = self.of_rules.load();
         for rule in before.keys().filter(|name| !now.contains_key(*name)) {

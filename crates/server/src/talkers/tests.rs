@@ -84,7 +84,7 @@ fn another_policy_keeps_the_talkers_of_rules_that_stay_and_gives_back_the_room_o
                  {name: client, limit_keys: [user], rate: 1/h, burst: 10}]";
     talkers.follow_policy(&parse(other));
     assert_eq!(world.top("client", Measure::Admitted, 9), [named("user:ann", [3, 0, 0])]);
-    assert!(talkers.top("all", Measure::Admitted, 9, world.clock.now()).is_none());
+    assert!(world.engine.top_talkers("all", Measure::Admitted, 9).is_none());
     talkers.follow_policy(&parse("{name: new, scope: ip, rate: 1/h, burst: 10}"));
     assert!((0..TALKERS_MAX).all(|_| talkers.room.take()), "all room is free");
 }

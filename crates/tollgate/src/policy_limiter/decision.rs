@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::Guard as Loaded;
 use siphasher::sip::SipHasher13;
-use tollgate_core::BucketSet;
+use tollgate_core::{BucketSet, Cost};
 use tollgate_policy::{Facts, Policy, Rule as PolicyRule};
 
 use super::asked::Asked;
@@ -40,6 +40,8 @@ pub struct RuleClient<'d> {
     pub rule: usize,
     /// The key of its bucket ([`tollgate_policy::Hit::key`]).
     pub key: &'d [u8],
+    /// What is asked of that bucket.
+    pub cost: Cost,
     /// Whether this rule denied it.
     pub is_denied: bool,
 }
@@ -120,8 +122,13 @@ impl Decision {
     #[inline]
     pub fn clients(&self) -> impl Iterator<Item = RuleClient<'_>> {
         let denied = self.denied();
-        let asked = self.asked.rules().iter().zip(self.asked.kept()).enumerate();
-        asked.map(move |(at, (rule, key))| RuleClient { rule: *rule, key, is_denied: denied.contains(at) })
+        let asked = self.asked.rules().iter().zip(self.asked.charges()).zip(self.asked.kept()).enumerate();
+        asked.map(move |(at, ((rule, charge), key))| RuleClient {
+            rule: *rule,
+            key,
+            cost: charge.cost(),
+            is_denied: denied.contains(at),
+        })
     }
 
     /// The policy that decided.

@@ -1,0 +1,165 @@
+//! The records suite: what the violation log costs those who check. The same checks with the log and without it, half of them denied.
+//!
+//! Promises that every denial was noted, and that what was noted adds up. Does not judge: what was asked for is printed beside the figures, and a
+//! missed one changes no exit code.
+
+mod denying;
+mod filing_room;
+
+use serde_json::json;
+
+use self::denying::HalfDenied;
+use self::filing_room::FilingRoom;
+use crate::conditions::Conditions;
+use crate::core_suite::case::{Distribution, Mode};
+use crate::core_suite::results::{Figure, Row};
+use crate::core_suite::rounds::{self, Contender, Expected, Plan};
+use crate::core_suite::stream;
+use crate::options::Options;
+use crate::problem::Problem;
+use crate::text_table::TextTable;
+
+const ROUNDS: u32 = 21;
+const QUICK_DIVISOR: u32 = 10;
+const USERS: u32 = 100_000;
+const CHECKS: u32 = 1_000_000;
+/// What was asked for: checks per second with the log, as a part of those without.
+const MUST_AT_LEAST: f64 = 0.9;
+const ON: &str = "log_on";
+const OFF: &str = "log_off";
+
+/// One case: how many threads check, and who is denied.
+struct Case {
+    name: &'static str,
+    threads: u32,
+    distribution: Distribution,
+}
+
+const CASES: [Case; 3] = [
+    Case { name: "half-denied/100000/uniform/1t", threads: 1, distribution: Distribution::Uniform },
+    Case { name: "half-denied/100000/uniform/2t", threads: 2, distribution: Distribution::Uniform },
+    Case { name: "half-denied/1/hot/2t", threads: 2, distribution: Distribution::Hot },
+];
+
+/// A measured case.
+struct CaseResult {
+    case: &'static str,
+    rows: Vec<Row>,
+}
+
+/// Measures the cases asked for and prints them: JSON lines as they come, or tables at the end.
+pub(crate) fn execute(options: &Options) -> Result<(), Problem> {
+    let asked: Vec<&Case> = CASES.iter().filter(|case| options.case.matches(case.name)).collect();
+    if asked.is_empty() {
+        let list = CASES.map(|case| case.name).join("\n  ");
+        let pattern = options.case.as_str();
+        return Err(Problem::usage(format!("no case matches `{pattern}`; the cases are:\n  {list}")));
+    }
+    let conditions = Conditions::observe(&["sqlx"]);
+    if options.json {
+        eprint!("{conditions}");
+    } else {
+        println!("{conditions}");
+    }
+    let mut results = Vec::new();
+    for case in asked {
+        eprintln!("records: {}", case.name);
+        let result = measure(case, options)?;
+        if options.json {
+            print_json(&result, options);
+        }
+        results.push(result);
+    }
+    if !options.json {
+        print!("{}", tables(&results));
+    }
+    Ok(())
+}
+
+fn measure(case: &Case, options: &Options) -> Result<CaseResult, Problem> {
+    let users = options.scaled(if case.distribution == Distribution::Hot { 1 } else { USERS });
+    let checks = options.scaled(if options.quick { CHECKS / QUICK_DIVISOR } else { CHECKS });
+    let filing_room = FilingRoom::open()?;
+    let (on, off) = (HalfDenied::new(users, Some(filing_room.log()))?, HalfDenied::new(users, None)?);
+    let stream = stream::users(case.distribution, users, checks);
+    let contenders = [Contender { name: ON, subject: &on }, Contender { name: OFF, subject: &off }];
+    let rounds = if options.quick { 1 } else { ROUNDS };
+    let plan =
+        Plan { stream: &stream, threads: case.threads, mode: Mode::Single, rounds, expected: Expected::Half };
+    let rows = rounds::run(&contenders, &plan)?;
+    filing_room.close(on.denied())?;
+    Ok(CaseResult { case: case.name, rows })
+}
+
+impl CaseResult {
+    /// Checks per second of a row ÷ those without the log.
+    fn ratio(&self, row: &Row) -> f64 {
+        let off = self.rows.iter().find(|row| row.subject == OFF).map_or(f64::NAN, |row| row.figure.cost());
+        off / row.figure.cost()
+    }
+}
+
+fn print_json(result: &CaseResult, options: &Options) {
+    for row in &result.rows {
+        let ns = row.figure.cost();
+        let mut line = json!({
+            "suite": "records", "case": result.case, "subject": row.subject, "ns": ns, "per_s": (1e9 / ns).round(),
+            "ratio": result.ratio(row), "ratio_to": OFF,
+        });
+        // Figures that mean little say so themselves.
+        if options.quick {
+            line["quick"] = json!(true);
+        }
+        if row.figure.is_disturbed() {
+            line["disturbed"] = json!(true);
+        }
+        println!("{line}");
+    }
+}
+
+fn tables(results: &[CaseResult]) -> String {
+    let mut figures = TextTable::new(&["case", "subject"], &["ns", "min–max", "× log_off"]);
+    let mut asked = TextTable::new(&["case"], &["reached", "must", "met?"]);
+    for result in results {
+        for (at, row) in result.rows.iter().enumerate() {
+            let Figure::Speed { ns, .. } = row.figure else { continue };
+            let name = if at == 0 { result.case } else { "" };
+            let range = format!("{:.0}–{:.0}", ns.min, ns.max);
+            let cells = [
+                name,
+                row.subject,
+                &format!("{:.1}", ns.median),
+                &range,
+                &format!("{:.2}", result.ratio(row)),
+            ];
+            figures.row(cells.map(str::to_owned).to_vec());
+        }
+        let reached = result.rows.first().map_or(f64::NAN, |row| result.ratio(row));
+        let is_disturbed = result.rows.iter().any(|row| row.figure.is_disturbed());
+        let met = match (reached >= MUST_AT_LEAST, is_disturbed) {
+            (true, _) => "must met",
+            (false, true) => "MISSED (disturbed)",
+            (false, false) => "MISSED",
+        };
+        let cells = [result.case, &format!("{reached:.2} × log_off"), &format!("≥ {MUST_AT_LEAST}"), met];
+        asked.row(cells.map(str::to_owned).to_vec());
+    }
+    format!("{}\nWhat was asked for\n{}", figures.render(), asked.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::execute;
+    use crate::glob::Glob;
+    use crate::options::Options;
+
+    #[test]
+    fn a_pattern_that_matches_nothing_is_answered_with_the_cases() {
+        let options = Options { json: false, quick: true, case: Glob::new("third"), scale: 1 };
+        let message = execute(&options).unwrap_err().to_string();
+        assert!(
+            message.starts_with("no case matches `third`; the cases are:\n  half-denied/100000/uniform/1t"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,134 @@
+//! Denials go on record (R3): who was denied, by which rule, what the bucket held, and why.
+//!
+//! The log decides first whether a denial is stored or only counted; what is stored is put together only then. No check waits for it.
+
+use std::net::IpAddr;
+
+use tollgate::policy::Facts;
+use tollgate::{Cost, Decision, Refused, RuleClient, Tokens, Verdict};
+use tollgate_records::{MicroTokens, Timestamp, Violation, ViolationLog};
+
+use crate::door::Door;
+use crate::engine::Engine;
+
+/// What stands for the rule of checks whose limits came with the call, and of kill switches.
+const EXPLICIT: &str = "(explicit)";
+const KILL_SWITCH: &str = "(kill switch)";
+/// Why, where nobody says more.
+const DENIED: &str = "denied";
+
+/// Who asked, and for what, as far as the door knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Asker {
+    pub(crate) user: Option<String>,
+    pub(crate) address: Option<IpAddr>,
+    /// The path, without its query.
+    pub(crate) endpoint: Option<String>,
+}
+
+impl Asker {
+    /// As a door has understood it.
+    pub(crate) fn of(facts: &Facts<'_>) -> Asker {
+        let path = facts.target.split(['?', '#']).next().unwrap_or_default();
+        Asker { user: facts.user.map(str::to_owned), address: facts.address, endpoint: Some(path.to_owned()) }
+    }
+
+    /// The client for people, where there is no bucket to name it.
+    fn client(&self) -> String {
+        match (&self.user, self.address) {
+            (Some(user), _) => format!("user:{user}"),
+            (None, Some(address)) => address.to_string(),
+            (None, None) => "anonymous".to_owned(),
+        }
+    }
+
+    /// A denial of this asker, without its figures.
+    fn violation<'a>(&'a self, rule: &'a str, key: &'a str, at: Timestamp, door: Door) -> Violation<'a> {
+        Violation {
+            rule,
+            key,
+            user: self.user.as_deref(),
+            address: self.address,
+            endpoint: self.endpoint.as_deref(),
+            at,
+            tokens: MicroTokens(0),
+            cost: MicroTokens(0),
+            reason: DENIED,
+            door: door.name(),
+        }
+    }
+}
+
+impl Engine {
+    /// Puts a decision on record that is a denial; `asker` is asked for only if it is stored.
+    #[inline]
+    pub(crate) fn note_denial(&self, door: Door, decision: &Decision, asker: impl Fn() -> Asker) {
+        if let Some(log) = self.violations.as_ref().filter(|_| !decision.is_admitted()) {
+            self.file_denial(log, door, decision, &asker);
+        }
+    }
+
+    fn file_denial(&self, log: &ViolationLog, door: Door, decision: &Decision, asker: &dyn Fn() -> Asker) {
+        let (at, rules) = (Timestamp::now(), &decision.policy().rules);
+        let refused = match decision.refused() {
+            Some(Refused::Blocked { rule } | Refused::KeyMissing { rule }) => {
+                rules.get(rule).map(|rule| &*rule.name)
+            }
+            Some(Refused::Killed { .. }) => Some(KILL_SWITCH),
+            // A store that is away is nobody's violation, nor is a policy that asks too much.
+            Some(_) => return,
+            None => None,
+        };
+        if let Some(rule) = refused {
+            return log.note_with(rule, &decision.identity().to_le_bytes(), at, |file| {
+                let asker = asker();
+                let key = asker.client();
+                let denied = asker.violation(rule, &key, at, door);
+                self.limiter.answer(decision, |answering| {
+                    file(Violation { reason: answering.reason().unwrap_or(DENIED), ..denied });
+                });
+            });
+        }
+        let tokens = match decision.verdict() {
+            Some(Verdict::Deny { remaining, .. }) => held(remaining),
+            _ => MicroTokens(0),
+        };
+        for RuleClient { rule, key, cost, .. } in decision.clients().filter(|client| client.is_denied) {
+            let Some(rule) = rules.get(rule) else { continue };
+            log.note_with(&rule.name, key, at, |file| {
+                let asker = asker();
+                let key = rule.keys_text(key).unwrap_or_else(|| asker.client());
+                let denied =
+                    Violation { tokens, cost: asked(cost), ..asker.violation(&rule.name, &key, at, door) };
+                self.limiter.answer(decision, |answering| {
+                    file(Violation { reason: answering.reason().unwrap_or(DENIED), ..denied });
+                });
+            });
+        }
+    }
+
+    /// Puts a denial on record of a check whose limit came with the call. `remaining` is what the bucket held; `None` if it can never hold
+    /// as much as was asked.
+    #[inline]
+    pub(crate) fn note_explicit_denial(&self, door: Door, key: &[u8], cost: Cost, remaining: Option<Tokens>) {
+        let Some(log) = &self.violations else { return };
+        let at = Timestamp::now();
+        log.note_with(EXPLICIT, key, at, |file| {
+            let (key, asker) = (String::from_utf8_lossy(key), Asker::default());
+            file(Violation {
+                tokens: remaining.map_or(MicroTokens(0), held),
+                cost: asked(cost),
+                reason: if remaining.is_some() { "token_bucket_exceeded" } else { "cost_exceeds_burst" },
+                ..asker.violation(EXPLICIT, &key, at, door)
+            });
+        });
+    }
+}
+
+fn held(tokens: Tokens) -> MicroTokens {
+    MicroTokens(i64::try_from(tokens.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn asked(cost: Cost) -> MicroTokens {
+    MicroTokens(i64::try_from(cost.as_micros()).unwrap_or(i64::MAX))
+}
