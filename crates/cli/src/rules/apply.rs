@@ -37,9 +37,13 @@ pub(super) fn validate(flags: &FilesFlags) -> Result<Page, Problem> {
             let notes = judgement.notes.iter().map(|note| format!("note: {}\n", visible(note)));
             notes.chain(["The rules are sound.\n".to_owned()]).collect()
         }
-        Format::Table => visible_lines(&judgement.mistakes.join("
-")) + "
+        Format::Table => {
+            visible_lines(&judgement.mistakes.join(
+                "
 ",
+            )) + "
+"
+        }
     };
     Ok(Page { text, is_good: judgement.valid })
 }

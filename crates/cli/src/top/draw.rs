@@ -218,7 +218,8 @@ api   user:\\u{9b}2J         7       2     0
         };
         let mut terminal = Terminal::new(TestBackend::new(100, 20)).unwrap();
         terminal.draw(|frame| live(frame, &shown)).unwrap();
-        let screen: String = terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
+        let screen: String =
+            terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
         for text in [
             "store memory",
             "no answer\\x1b[2J",
