@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use tollgate::policy::Facts;
 use tollgate::{Cost, Decision, Refused, RuleClient, Tokens, Verdict};
-use tollgate_records::{MicroTokens, Timestamp, Violation, ViolationLog};
+use tollgate_records::{MicroTokens, Sampled, Timestamp, Violation, ViolationLog};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -80,31 +80,35 @@ impl Engine {
             None => None,
         };
         if let Some(rule) = refused {
-            return log.note_with(rule, &decision.identity().to_le_bytes(), at, |file| {
+            if let Some(sampled) = log.sample(rule, decision.identity(), at) {
                 let asker = asker();
                 let key = asker.client();
-                let denied = asker.violation(rule, &key, at, door);
-                self.limiter.answer(decision, |answering| {
-                    file(Violation { reason: answering.reason().unwrap_or(DENIED), ..denied });
-                });
-            });
+                self.store(sampled, decision, asker.violation(rule, &key, at, door));
+            }
+            return;
         }
         let tokens = match decision.verdict() {
             Some(Verdict::Deny { remaining, .. }) => held(remaining),
             _ => MicroTokens(0),
         };
-        for RuleClient { rule, key, cost, .. } in decision.clients().filter(|client| client.is_denied) {
+        for client in decision.clients().filter(|client| client.is_denied) {
+            let RuleClient { rule, key, identity, cost, .. } = client;
             let Some(rule) = rules.get(rule) else { continue };
-            log.note_with(&rule.name, key, at, |file| {
+            if let Some(sampled) = log.sample(&rule.name, identity, at) {
                 let asker = asker();
                 let key = rule.keys_text(key).unwrap_or_else(|| asker.client());
-                let denied =
-                    Violation { tokens, cost: asked(cost), ..asker.violation(&rule.name, &key, at, door) };
-                self.limiter.answer(decision, |answering| {
-                    file(Violation { reason: answering.reason().unwrap_or(DENIED), ..denied });
-                });
-            });
+                let violation = asker.violation(&rule.name, &key, at, door);
+                self.store(sampled, decision, Violation { tokens, cost: asked(cost), ..violation });
+            }
         }
+    }
+
+    /// With the reason that the client is told.
+    fn store(&self, sampled: Sampled<'_>, decision: &Decision, violation: Violation<'_>) {
+        self.limiter.answer(decision, |answering| {
+            let reason = answering.reason().unwrap_or(DENIED);
+            sampled.store(&Violation { reason, ..violation });
+        });
     }
 
     /// Puts a denial on record of a check whose limit came with the call. `remaining` is what the bucket held; `None` if it can never hold
@@ -112,15 +116,12 @@ impl Engine {
     #[inline]
     pub(crate) fn note_explicit_denial(&self, door: Door, key: &[u8], cost: Cost, remaining: Option<Tokens>) {
         let Some(log) = &self.violations else { return };
-        let at = Timestamp::now();
-        log.note_with(EXPLICIT, key, at, |file| {
-            let (key, asker) = (String::from_utf8_lossy(key), Asker::default());
-            file(Violation {
-                tokens: remaining.map_or(MicroTokens(0), held),
-                cost: asked(cost),
-                reason: if remaining.is_some() { "token_bucket_exceeded" } else { "cost_exceeds_burst" },
-                ..asker.violation(EXPLICIT, &key, at, door)
-            });
+        let (key, asker) = (String::from_utf8_lossy(key), Asker::default());
+        log.note(Violation {
+            tokens: remaining.map_or(MicroTokens(0), held),
+            cost: asked(cost),
+            reason: if remaining.is_some() { "token_bucket_exceeded" } else { "cost_exceeds_burst" },
+            ..asker.violation(EXPLICIT, &key, Timestamp::now(), door)
         });
     }
 }

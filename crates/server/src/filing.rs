@@ -27,27 +27,21 @@ const AGAIN: Duration = Duration::from_millis(500);
 const EXPIRY_MAX: Duration = Duration::from_secs(60);
 
 /// Goes on until `end`.
-pub(crate) struct Filing {
-    following: JoinHandle<()>,
-    telling: JoinHandle<()>,
-}
+pub(crate) struct Filing(JoinHandle<()>);
 
 impl Filing {
     /// Begins to follow, and waits a moment for what is to be in force from the start.
     pub(crate) async fn begin(engine: &Arc<Engine>, records: &Records) -> Filing {
         let (tell, first) = oneshot::channel();
         let following = tokio::spawn(follow(Arc::clone(engine), records.clone(), tell));
-        let telling = tokio::spawn(tell_status(records.clone()));
         let _ = timeout(FIRST_MAX, first).await;
-        Filing { following, telling }
+        Filing(following)
     }
 
     /// Follows no more.
     pub(crate) async fn end(self) {
-        for task in [self.following, self.telling] {
-            task.abort();
-            let _ = task.await;
-        }
+        self.0.abort();
+        let _ = self.0.await;
     }
 }
 
@@ -118,31 +112,5 @@ pub(crate) fn standing(status: &RecordsStatus) -> &'static str {
         RecordsStatus::Connecting => "connecting",
         RecordsStatus::Ready { .. } => "ready",
         RecordsStatus::Failing { .. } => "failing",
-    }
-}
-
-/// One line for every change.
-async fn tell_status(records: Records) {
-    let mut changes = records.watch_status();
-    let mut was_failing = false;
-    loop {
-        let status = changes.borrow_and_update().clone();
-        match status {
-            RecordsStatus::Failing { why, .. } if !was_failing => {
-                was_failing = true;
-                tracing::warn!(
-                    records = %records.url(),
-                    "the records do not answer: {why}; what is in force stays, and nothing is filed until they do"
-                );
-            }
-            RecordsStatus::Ready { .. } if was_failing => {
-                was_failing = false;
-                tracing::info!(records = %records.url(), "the records answer again");
-            }
-            _ => {}
-        }
-        if changes.changed().await.is_err() {
-            return;
-        }
     }
 }

@@ -40,6 +40,8 @@ pub struct RuleClient<'d> {
     pub rule: usize,
     /// The key of its bucket ([`tollgate_policy::Hit::key`]).
     pub key: &'d [u8],
+    /// A number that is the same for the same key of the same rule in the same limiter.
+    pub identity: u64,
     /// What is asked of that bucket.
     pub cost: Cost,
     /// Whether this rule denied it.
@@ -123,11 +125,9 @@ impl Decision {
     pub fn clients(&self) -> impl Iterator<Item = RuleClient<'_>> {
         let denied = self.denied();
         let asked = self.asked.rules().iter().zip(self.asked.charges()).zip(self.asked.kept()).enumerate();
-        asked.map(move |(at, ((rule, charge), key))| RuleClient {
-            rule: *rule,
-            key,
-            cost: charge.cost(),
-            is_denied: denied.contains(at),
+        asked.map(move |(at, ((rule, charge), key))| {
+            let (identity, cost) = (charge.identity(), charge.cost());
+            RuleClient { rule: *rule, key, identity, cost, is_denied: denied.contains(at) }
         })
     }
 
