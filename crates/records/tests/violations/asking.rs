@@ -109,7 +109,7 @@ async fn rows_of_one_moment_are_told_apart_by_a_cursor(place: Place) {
 async fn nobody_is_given_more_than_a_page(place: Place) {
     let records = place.open().await;
     let log = log(&records);
-    for key in 0..PAGE_MAX + 1 {
+    for key in 0..=PAGE_MAX {
         log.note(denial("login", &format!("user:{key}"), second(0)));
     }
     log.flush().await.unwrap();

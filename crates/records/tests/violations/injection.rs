@@ -82,14 +82,14 @@ async fn a_nul_is_replaced_and_a_long_text_is_cut(place: Place) {
     let records = place.open().await;
     let log = log(&records);
     log.note(Violation { user: Some("a\0b"), ..denial("rule\0", "key\0", second(0)) });
-    let long = "ö".repeat(5_000);
-    let long = long.as_str();
+    let endless = "ö".repeat(5_000);
+    let endless = endless.as_str();
     log.note(Violation {
-        user: Some(long),
-        endpoint: Some(long),
-        reason: long,
-        door: long,
-        ..denial(long, long, second(1))
+        user: Some(endless),
+        endpoint: Some(endless),
+        reason: endless,
+        door: endless,
+        ..denial(endless, endless, second(1))
     });
     log.flush().await.unwrap();
     let rows = rows(&records).await;
