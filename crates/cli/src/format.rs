@@ -3,6 +3,8 @@
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 
+use crate::visible::visible_json;
+
 /// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -37,10 +39,10 @@ impl FormatFlag {
     }
 }
 
-/// A JSON document, indented, its last line ended.
+/// A JSON document, indented, its last line ended. Nothing in it steers a terminal.
 pub(crate) fn json(document: &impl Serialize) -> String {
     // Structs of texts and numbers: nothing in them can fail to be written.
-    let mut text = serde_json::to_string_pretty(document).unwrap_or_default();
+    let mut text = visible_json(&serde_json::to_string_pretty(document).unwrap_or_default());
     text.push('\n');
     text
 }

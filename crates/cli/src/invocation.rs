@@ -12,11 +12,17 @@ use crate::demo::DemoFlags;
 use crate::explain::ExplainFlags;
 use crate::healthcheck::HealthcheckFlags;
 use crate::init::InitFlags;
+use crate::keys::KeysFlags;
 use crate::man::ManFlags;
+use crate::migrate::MigrateFlags;
 use crate::presets::PresetsFlags;
+use crate::rules::RulesFlags;
 use crate::script::{self, ScriptFlags};
 use crate::serve::ServeFlags;
 use crate::test::TestFlags;
+use crate::token::TokenFlags;
+use crate::top::TopFlags;
+use crate::violations::ViolationsFlags;
 
 /// Exact token-bucket rate limiting.
 #[derive(Debug, Parser)]
@@ -38,6 +44,18 @@ pub(crate) enum Verb {
     Config(Box<ConfigFlags>),
     /// Ask the running server whether it is ready
     Healthcheck(Box<HealthcheckFlags>),
+    /// List, change and roll back the rules of a running server
+    Rules(Box<RulesFlags>),
+    /// Look at clients of a running server, and block, fill or override them
+    Keys(Box<KeysFlags>),
+    /// List who was denied what, when and why
+    Violations(Box<ViolationsFlags>),
+    /// Watch a running server: rates of its rules, and who asks most
+    Top(Box<TopFlags>),
+    /// Make, list and revoke tokens of the admin door
+    Token(Box<TokenFlags>),
+    /// Make the tables of the database, or bring them up to date
+    Migrate(Box<MigrateFlags>),
     /// Write a policy to start from
     Init(InitFlags),
     /// Find the mistakes in policies, and what is likely not meant

@@ -13,6 +13,13 @@ mod config;
 mod healthcheck;
 mod serve;
 
+mod keys;
+mod migrate;
+mod rules;
+mod token;
+mod top;
+mod violations;
+
 mod check;
 mod explain;
 mod init;
@@ -25,11 +32,19 @@ mod demo;
 mod man;
 mod script;
 
+mod admin;
+mod confirm;
 mod decimal;
 mod format;
+mod listing;
 mod mistakes_text;
+mod order_flags;
+mod orders;
 mod prose;
+mod records_place;
 mod source;
+mod visible;
+mod when;
 
 use std::process::ExitCode;
 
@@ -49,6 +64,12 @@ fn main() -> ExitCode {
         Verb::Serve(flags) => serve::page(&flags),
         Verb::Config(flags) => config::page(&flags),
         Verb::Healthcheck(flags) => healthcheck::page(&flags),
+        Verb::Rules(flags) => rules::page(&flags, &screen),
+        Verb::Keys(flags) => keys::page(&flags, &screen),
+        Verb::Violations(flags) => violations::page(&flags, &screen),
+        Verb::Top(flags) => top::page(&flags, &screen),
+        Verb::Token(flags) => token::page(&flags, &screen),
+        Verb::Migrate(flags) => migrate::page(&flags),
         Verb::Check(flags) => check::page(&flags, &screen),
         Verb::Explain(flags) => explain::page(&flags, &screen),
         Verb::Test(flags) => test::page(&flags, &screen),

@@ -10,11 +10,14 @@ use std::process::ExitCode;
 
 use tollgate::policy::Mistakes;
 use tollgate::{BuildError, LimitError, PolicyError, WindowError};
+use tollgate_records::RecordsError;
 use tollgate_server::{HealthError, PolicyFault, ServeError, SettingsError};
 
+use crate::admin::AdminError;
 use crate::mistakes_text;
 use crate::screen::Screen;
 use crate::source::Unread;
+use crate::visible::{visible, visible_lines};
 
 /// Ends the command.
 #[derive(Debug)]
@@ -47,6 +50,14 @@ pub(crate) enum Problem {
     Serve(ServeError),
     /// The server is not known to be ready.
     Health(HealthError),
+    /// The admin door did not do what it was asked.
+    Admin(AdminError),
+    /// Somebody else changed the rules meanwhile.
+    Conflict(String),
+    /// What was to be changed is not there.
+    Nothing(String),
+    /// The database did not do what it was asked.
+    Records { place: String, error: RecordsError },
     /// The result could not be written.
     Output(io::Error),
 }
@@ -66,6 +77,7 @@ impl Problem {
         match self {
             Problem::Usage(_) => ExitCode::from(2),
             Problem::Settings(error) if error.is_usage => ExitCode::from(2),
+            Problem::Admin(error) if error.is_usage() => ExitCode::from(2),
             _ => ExitCode::from(1),
         }
     }
@@ -86,7 +98,7 @@ impl fmt::Display for Problem {
                 "cannot write {what} to '{}': {error}; name a place that may be written to",
                 path.display()
             ),
-            Problem::Unanswered(why) => f.write_str(why),
+            Problem::Unanswered(why) | Problem::Conflict(why) | Problem::Nothing(why) => f.write_str(why),
             Problem::Exists { path } => write!(
                 f,
                 "'{}' exists and was left as it is; give another name, or overwrite it with --force",
@@ -100,6 +112,16 @@ impl fmt::Display for Problem {
             Problem::Settings(error) => write!(f, "{error}"),
             Problem::Serve(error) => write!(f, "{error}"),
             Problem::Health(error) => write!(f, "{error}"),
+            Problem::Admin(error) => write!(f, "{error}"),
+            Problem::Records { place, error } => {
+                write!(f, "{}: {}", visible(place), visible_lines(&error.to_string()))?;
+                match error {
+                    RecordsError::Unavailable { .. } => {
+                        f.write_str("; start it, or name another with --records")
+                    }
+                    _ => Ok(()),
+                }
+            }
             Problem::Output(error) => {
                 write!(f, "cannot write to stdout: {error}; make room, or send it elsewhere")
             }
@@ -122,6 +144,12 @@ impl From<Mistakes> for Problem {
 impl From<PolicyError> for Problem {
     fn from(error: PolicyError) -> Problem {
         Problem::Policy(error)
+    }
+}
+
+impl From<AdminError> for Problem {
+    fn from(error: AdminError) -> Problem {
+        Problem::Admin(error)
     }
 }
 

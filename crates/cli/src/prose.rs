@@ -38,11 +38,6 @@ pub(crate) fn broken(text: &str, columns: usize) -> String {
     lines
 }
 
-/// `text` without what a terminal would obey: whoever wrote it need not be whoever reads it.
-pub(crate) fn harmless(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,10 +47,5 @@ mod tests {
         assert_eq!(paragraph("one two three", 7), "one two\nthree\n");
         assert_eq!(paragraph("one two three", 6), "one\ntwo\nthree\n");
         assert_eq!(paragraph("unbreakable word", 4), "unbreakable\nword\n");
-    }
-
-    #[test]
-    fn a_text_cannot_steer_the_terminal() {
-        assert_eq!(harmless("a\u{1b}[31mb\nc"), "a\u{fffd}[31mb\u{fffd}c");
     }
 }

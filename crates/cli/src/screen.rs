@@ -103,10 +103,16 @@ impl Ink {
 
 /// Writes the whole page. A reader that has seen enough (`| head`) has been served.
 pub(crate) fn show(page: &str) -> Result<(), Problem> {
+    show_more(page).map(drop)
+}
+
+/// Writes a part of what goes on. Whether somebody still reads.
+pub(crate) fn show_more(part: &str) -> Result<bool, Problem> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(page.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Problem::Output(error)),
-        _ => Ok(()),
+    match stdout.write_all(part.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(Problem::Output(error)),
     }
 }
 

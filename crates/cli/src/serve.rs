@@ -35,9 +35,13 @@ pub(crate) fn page(flags: &ServeFlags) -> Result<Page, Problem> {
 
 /// What flags, environment and file say together.
 pub(crate) fn resolved(flags: &SettingFlags) -> Result<Resolved, Problem> {
+    Ok(resolve(&flags.typed(), &environment())?)
+}
+
+/// All of the environment that is text.
+pub(crate) fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
-    let environment: BTreeMap<String, String> = std::env::vars_os().filter_map(text).collect();
-    Ok(resolve(&flags.typed(), &environment)?)
+    std::env::vars_os().filter_map(text).collect()
 }

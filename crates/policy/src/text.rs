@@ -19,6 +19,7 @@ mod default_tier;
 mod did_you_mean;
 mod document;
 mod entry;
+mod entry_list;
 mod events;
 mod fields;
 mod fixed_window;

@@ -21,5 +21,6 @@ pub use error::SettingsError;
 pub use known::{KNOWN, Known};
 pub use origin::Origin;
 pub use resolve::{Resolved, Value, resolve};
+pub use secret::read as read_secret;
 pub use store::Store;
 pub use typed::{LogForm, Settings};

@@ -20,6 +20,11 @@ pub(crate) fn of_machine() -> Result<RootCertStore, String> {
     ))
 }
 
+/// What a TLS connection that trusts whom the machine trusts needs to know. Reads files.
+pub fn tls_of_machine() -> Result<ClientConfig, String> {
+    config(of_machine()?)
+}
+
 /// What a TLS connection that trusts these needs to know.
 pub(crate) fn config(roots: RootCertStore) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use tollgate::policy::RuleExplanation;
 
 use super::account::{Account, Fate, RuleAccount};
-use crate::prose::{self, harmless};
+use crate::prose;
 use crate::screen::{Ink, Screen};
+use crate::visible::visible;
 
 /// The whole page.
 pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String {
     let ink = screen.ink;
-    let mut text = format!("{}\n", ink.heading(&harmless(&request_line(account))));
+    let mut text = format!("{}\n", ink.heading(&visible(&request_line(account))));
     for said in account.notes() {
-        for line in prose::broken(&harmless(&said), screen.columns).lines() {
+        for line in prose::broken(&visible(&said), screen.columns).lines() {
             let _ = writeln!(text, "{}", ink.faint(line));
         }
     }
@@ -21,7 +22,7 @@ pub(super) fn draw(account: &Account<'_>, file: &str, screen: &Screen) -> String
     text += &switches(account, screen);
     text += &rules(account, screen);
     let word = if account.is_admitted { ink.admitted("admitted") } else { ink.denied("denied") };
-    let _ = writeln!(text, "\n{}\n  {word}: {}", ink.heading("Verdict"), harmless(&account.verdict));
+    let _ = writeln!(text, "\n{}\n  {word}: {}", ink.heading("Verdict"), visible(&account.verdict));
     text += &answer(account, ink);
     text
 }
@@ -145,7 +146,7 @@ fn entry(mark: &str, name: &str, said: &str, width: usize, screen: &Screen) -> S
     let lines: String = said.lines().map(|line| prose::broken(line, columns)).collect();
     // What is neither a bond nor the end of a line is no part of a sentence.
     let lines = lines.replace(BOND, " ");
-    let lines = lines.lines().map(harmless).collect::<Vec<_>>();
+    let lines = lines.lines().map(visible).collect::<Vec<_>>();
     let mut text = String::new();
     let idle = width.saturating_sub(name.chars().count());
     let mut first = format!("  {mark} {}{:idle$}  ", screen.ink.heading(name), "");

@@ -7,17 +7,17 @@ use tollgate::policy::span_text;
 
 use super::run::{Failure, Tried};
 use crate::format;
-use crate::prose::harmless;
 use crate::screen::Ink;
+use crate::visible::visible;
 
 /// For people.
 pub(super) fn table(file: &str, tried: &[Tried<'_>], ink: Ink) -> String {
     let mut text = String::new();
     for Tried { case, failures } in tried {
         let mark = if failures.is_empty() { ink.admitted("ok  ") } else { ink.denied("FAIL") };
-        let _ = writeln!(text, "{mark}  {}", harmless(&case.name));
+        let _ = writeln!(text, "{mark}  {}", visible(&case.name));
         for Failure { step, differences } in failures {
-            let (method, target) = (harmless(&step.request.method), harmless(&step.request.target));
+            let (method, target) = (visible(&step.request.method), visible(&step.request.target));
             let times = if step.times == 1 { String::new() } else { format!(", {} times", step.times) };
             let place = format!("{file}:{}: at {}, {method} {target}{times}", step.line, span_text(step.at));
             let _ = writeln!(text, "      {}", ink.faint(&place));

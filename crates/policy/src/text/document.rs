@@ -62,13 +62,28 @@ impl TypedPolicy {
 }
 
 /// Reads the policy; `None` after a mistake.
-fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
+pub(super) fn read(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     match &root.kind {
         Kind::List(_) => bare(rules(root, found)?, root, found),
         Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
             bare(vec![group::read(root, found)?], root, found)
         }
         _ => document(root, found),
+    }
+}
+
+/// The rules and groups that a policy lists, as they stand in it.
+pub(super) fn listed<'n, 't>(root: &'n Node<'t>) -> &'n [Node<'t>] {
+    let list = match &root.kind {
+        Kind::Map(entries) if is_bare_rule(entries.iter().map(|(key, _)| key.text.as_ref())) => {
+            return std::slice::from_ref(root);
+        }
+        Kind::List(_) => Some(root),
+        _ => root.field("rules"),
+    };
+    match list.map(|list| &list.kind) {
+        Some(Kind::List(items)) => items,
+        _ => &[],
     }
 }
 

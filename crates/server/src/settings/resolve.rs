@@ -9,6 +9,9 @@ use super::{KNOWN, Known, Origin, SettingsError, file, records, secret, store};
 /// Variables that Kubernetes sets for a service of the name `tollgate`; nobody's settings.
 const OF_KUBERNETES: [&str; 4] = ["_SERVICE_HOST", "_SERVICE_PORT", "TOLLGATE_PORT", "_TCP"];
 
+/// Variables of the commands that ask a server; no settings of one.
+const OF_COMMANDS: [&str; 1] = ["TOLLGATE_ADMIN_URL"];
+
 /// Where a store is, for whoever wants to know: the setting `store` unless somebody says otherwise.
 const REDIS_URL: &str = "REDIS_URL";
 /// The same for a database: the setting `records`.
@@ -88,7 +91,7 @@ pub fn resolve(
         let is_setting = known_as(&name).is_some() || LATER.iter().any(|(later, _)| *later == name);
         if is_setting && !value.is_empty() {
             known.push((name, value.clone(), from_variable(variable)));
-        } else if !is_setting && name != "config" && !OF_KUBERNETES.iter().any(|it| variable.contains(it)) {
+        } else if !is_setting && name != "config" && !is_anothers(variable) {
             resolved
                 .warnings
                 .push(format!("{variable} is no setting and was passed over; unset it, or check its name"));
@@ -156,6 +159,11 @@ impl Resolved {
 fn known_as(name: &str) -> Option<(&'static Known, bool)> {
     let of_file = || KNOWN.iter().find(|known| known.has_file && known.file_name() == name);
     Known::named(name).map(|known| (known, false)).or_else(|| of_file().map(|known| (known, true)))
+}
+
+/// Whether a variable with our prefix is meant for somebody else.
+fn is_anothers(variable: &str) -> bool {
+    OF_COMMANDS.contains(&variable) || OF_KUBERNETES.iter().any(|it| variable.contains(it))
 }
 
 fn unknown(name: &str, value: &str, origin: &Origin) -> SettingsError {

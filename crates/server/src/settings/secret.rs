@@ -23,7 +23,7 @@ pub(super) fn text_of(path: &str, bytes_max: usize) -> Result<String, String> {
 }
 
 /// The secret in a file, without the line end that editors add.
-pub(super) fn read(path: &str) -> Result<String, String> {
+pub fn read(path: &str) -> Result<String, String> {
     let text = text_of(path, SECRET_BYTES_MAX)?;
     let secret = text.strip_suffix('\n').unwrap_or(&text);
     Ok(secret.strip_suffix('\r').unwrap_or(secret).to_owned())

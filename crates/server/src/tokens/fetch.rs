@@ -66,7 +66,7 @@ async fn get(endpoint: &Endpoint) -> Result<Fetched, FetchError> {
     let host = endpoint.host.to_string();
     let name = ServerName::try_from(host).map_err(|_| FetchError::Name(endpoint.host.clone()))?;
     // Whom the machine trusts is read for every fetch and forgotten afterwards: fetches are minutes apart, and certificates change.
-    let config = tokio::task::spawn_blocking(|| trust::config(trust::of_machine()?)).await;
+    let config = tokio::task::spawn_blocking(trust::tls_of_machine).await;
     let mut config = config.unwrap_or_else(|error| Err(error.to_string())).map_err(FetchError::Trust)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(FetchError::Tls)?;

@@ -1,0 +1,100 @@
+//! `tollgate keys`.
+
+use crate::desk::{Desk, POLICY};
+
+#[test]
+fn a_bucket_is_looked_at_given_tokens_and_filled() {
+    let desk = Desk::new(POLICY);
+    assert_eq!(desk.checks(5, "42"), 3);
+    let shown = desk.good(&["keys", "get", "api", "user:42"]);
+    assert!(shown.starts_with("user:42 under api\n") && shown.contains("next admit  in "), "{shown}");
+    let never = desk.good(&["keys", "get", "api", "user:42", "--cost", "99"]);
+    assert!(never.contains("next admit  never"), "{never}");
+
+    desk.good(&["keys", "grant", "api", "user:42", "2", "--reason", "our fault"]);
+    assert_eq!(desk.checks(5, "42"), 2);
+    let json = desk.json(&["keys", "reset", "api", "user:42", "--reason", "our fault"]);
+    assert_eq!((&json["done"], &json["buckets"][0]["balance"]), (&true.into(), &3.into()), "{json}");
+    assert_eq!(desk.checks(5, "42"), 3);
+}
+
+#[test]
+fn who_is_blocked_is_denied_until_unblocked() {
+    let desk = Desk::new(POLICY);
+    let given = desk.good(&["keys", "block", "192.0.2.0/24", "--reason", "scraper", "--for", "2h"]);
+    assert!(
+        given.contains("block") && given.contains("network:192.0.2.0/24") && given.contains("scraper"),
+        "{given}"
+    );
+    desk.wait_until("the network is blocked", || !desk.check("1"));
+    desk.good(&["keys", "unblock", "192.0.2.0/24", "--reason", "gone"]);
+    desk.wait_until("the network is not blocked", || desk.check("2"));
+    let complaint = desk.complaint(&["keys", "unblock", "192.0.2.0/24", "--reason", "gone"], 1);
+    assert_eq!(
+        complaint,
+        "error: no block of 192.0.2.0/24 stands; `tollgate keys orders` lists those that do\n"
+    );
+
+    desk.good(&["keys", "block", "ip:192.0.2.7", "--reason", "x", "--until", "2036-11-20T10:00Z"]);
+    desk.good(&["keys", "block", "user:42", "--rule", "api", "--reason", "x"]);
+    let orders = desk.good(&["keys", "orders"]);
+    assert!(orders.contains("ip:192.0.2.7") && orders.contains("2036-11-20T10:00:00Z"), "{orders}");
+    desk.good(&["keys", "unblock", "address:192.0.2.7", "--reason", "x"]);
+    desk.good(&["keys", "unblock", "user:42", "--rule", "api", "--reason", "x"]);
+    assert_eq!(desk.good(&["keys", "orders"]), "No order stands.\n");
+}
+
+#[test]
+fn who_is_allowed_is_admitted_whatever_the_bucket_holds() {
+    let desk = Desk::new(POLICY);
+    desk.good(&["keys", "allow", "user:42", "--reason", "partner"]);
+    desk.wait_until("42 is allowed", || (0..9).all(|_| desk.check("42")));
+    assert_eq!(desk.checks(9, "43"), 3);
+}
+
+#[test]
+fn one_client_has_another_limit_until_a_date() {
+    let desk = Desk::new(POLICY);
+    let words = [
+        "keys", "override", "api", "user:42", "--rate", "0.001", "--burst", "7", "--reason", "launch",
+        "--for", "1d",
+    ];
+    let given = desk.good(&words);
+    assert!(given.contains("0.001/s, burst 7"), "{given}");
+    desk.wait_until("42 has more", || desk.good(&["rules", "list"]).contains("burst 7"));
+    assert!(desk.checks(20, "42") <= 7);
+    assert_eq!(desk.checks(20, "43"), 3);
+}
+
+#[test]
+fn the_loudest_clients_are_listed_as_the_other_verbs_take_them() {
+    let desk = Desk::new(POLICY);
+    desk.checks(9, "42");
+    desk.check("43");
+    desk.wait_until("42 is seen", || desk.good(&["keys", "top"]).contains("user:42"));
+    let top = desk.good(&["keys", "top", "--rule", "api", "--by", "denied", "--limit", "1"]);
+    let line: Vec<&str> = top.lines().nth(1).unwrap().split_whitespace().collect();
+    assert_eq!(line[..2], ["api", "user:42"], "{top}");
+    desk.good(&["keys", "get", line[0], line[1]]);
+    assert!(desk.json(&["keys", "top"])["rules"].is_array());
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_cure() {
+    let desk = Desk::new(POLICY);
+    for (words, code, told) in [
+        (&["keys", "block", "zork", "--reason", "x"][..], 2, "write user:NAME"),
+        (&["keys", "block", "user:1"], 2, "--reason"),
+        (&["keys", "block", "user:1", "--reason", "x", "--for", "soon"], 2, "30m, 2h or 7d"),
+        (&["keys", "block", "user:1", "--reason", "x", "--until", "2h"], 2, "2026-11-20T10:00Z"),
+        (&["keys", "block", "user:1", "--reason", "x", "--until", "2020-01-01"], 1, "expires"),
+        (&["keys", "grant", "api", "user:1", "0", "--reason", "x"], 2, "above 0"),
+        (&["keys", "get", "nope", "user:1"], 1, "no rule `nope` is in force"),
+        (&["keys", "get", "api", ""], 1, "`key` is missing"),
+        (&["keys", "release", "99", "--reason", "x"], 1, "order 99"),
+        (&["keys", "override", "api", "user:1", "--rate", "x", "--burst", "1", "--reason", "x"], 1, "rate"),
+    ] {
+        let complaint = desk.complaint(words, code);
+        assert!(complaint.starts_with("error: ") && complaint.contains(told), "{words:?}: {complaint}");
+    }
+}
