@@ -22,7 +22,7 @@
 //!
 //! # Reading order
 //! [`RecordsUrl`], [`RecordsOptions`], [`Records`], [`RecordsStatus`], [`RecordsError`]. Then what is filed: [`RuleSet`], [`RuleSetChange`],
-//! [`Version`], [`RuleSetDiff`]; [`Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`] and [`Role`]; [`AuditRecord`];
+//! [`Version`], [`RuleSetDiff`]; [`tollgate_policy::Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`] and [`Role`]; [`AuditRecord`];
 //! [`Violation`] and [`ViolationLog`]. Beneath: `session` (one SQL text for two databases), `keeper` (connecting, migrating, news).
 #![forbid(unsafe_code)]
 
@@ -61,7 +61,7 @@ pub use limits::{
 };
 pub use migrations::Migrated;
 pub use operations::{NewOperation, Operation, OperationKind};
-pub use orders::{NewOrder, Order, OrderMistake, OrderMode, OrderRecord, Who};
+pub use orders::{NewOrder, OrderMistake, OrderRecord};
 pub use records::Records;
 pub use records_error::RecordsError;
 pub use records_options::RecordsOptions;
