@@ -24,7 +24,7 @@ const FIRST_MAX: Duration = Duration::from_secs(1);
 /// How soon a read that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How far off an expiry may be waited for at a time: the wall clock may be set meanwhile.
-const EXPIRY_MAX: Duration = Duration::from_secs(60);
+const EXPIRY_MAX: Duration = Duration::from_mins(1);
 
 /// Goes on until `end`.
 pub(crate) struct Filing(JoinHandle<()>);
