@@ -67,7 +67,16 @@ fn new_ones_are_shown_as_they_come() {
     let desk = desk();
     let own = desk.command(&[]);
     let mut command = mortal("timeout");
-    command.args(["20", env!("CARGO_BIN_EXE_tollgate"), "violations", "--follow", "--user", "new", "-o", "json"]);
+    command.args([
+        "20",
+        env!("CARGO_BIN_EXE_tollgate"),
+        "violations",
+        "--follow",
+        "--user",
+        "new",
+        "-o",
+        "json",
+    ]);
     command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     desk.checks(5, "new");
