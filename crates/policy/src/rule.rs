@@ -129,4 +129,9 @@ impl Mode {
             Mode::Enforce => "enforce",
         }
     }
+
+    /// The mode that is spelt so.
+    pub fn parse(name: &str) -> Option<Mode> {
+        [Mode::Off, Mode::Shadow, Mode::Enforce].into_iter().find(|mode| mode.name() == name)
+    }
 }

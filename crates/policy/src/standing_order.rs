@@ -76,3 +76,57 @@ pub enum Who {
         key: String,
     },
 }
+
+impl Order {
+    /// Which kind it is, as it is written: `block`, `kill_switch`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Order::Block { .. } => "block",
+            Order::Allow { .. } => "allow",
+            Order::Override { .. } => "override",
+            Order::KillSwitch { .. } => "kill_switch",
+            Order::Mode { .. } => "mode",
+        }
+    }
+
+    /// The rule that it is about, if it is about one: an override's, a mode's, a kill switch's, or that of a key.
+    pub fn rule(&self) -> Option<&str> {
+        match self {
+            Order::Override { rule, .. } | Order::Mode { rule, .. } => Some(rule),
+            Order::KillSwitch { rule } => rule.as_deref(),
+            Order::Block { who: Who::Key { rule, .. } } | Order::Allow { who: Who::Key { rule, .. } } => {
+                Some(rule)
+            }
+            Order::Block { .. } | Order::Allow { .. } => None,
+        }
+    }
+
+    /// Whom it is about, if it is about somebody.
+    pub const fn who(&self) -> Option<&Who> {
+        match self {
+            Order::Block { who } | Order::Allow { who } | Order::Override { who, .. } => Some(who),
+            Order::KillSwitch { .. } | Order::Mode { .. } => None,
+        }
+    }
+}
+
+impl Who {
+    /// Which kind it is, as it is written: `user`, `network`.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Who::User(_) => "user",
+            Who::Address(_) => "address",
+            Who::Network(_) => "network",
+            Who::Key { .. } => "key",
+        }
+    }
+
+    /// Who it is, as it is written.
+    pub fn name(&self) -> String {
+        match self {
+            Who::User(name) | Who::Key { key: name, .. } => name.clone(),
+            Who::Address(address) => address.to_string(),
+            Who::Network(network) => network.to_string(),
+        }
+    }
+}

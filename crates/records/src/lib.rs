@@ -1,4 +1,4 @@
-//! The filing room of Tollgate: rules, standing orders, operations, tokens and the audit trail, in SQLite or PostgreSQL.
+//! The filing room of Tollgate: rules, standing orders, operations, tokens, the audit trail and the violation log, in SQLite or PostgreSQL.
 //!
 //! It promises that nobody waits for the database who did not ask it something: [`Records::open`] returns at once, and what is wrong stands in
 //! [`Records::status`]. It does not know what a rule means: entries and rows are text here, and whoever changes them brings the judge along.
@@ -22,8 +22,8 @@
 //!
 //! # Reading order
 //! [`RecordsUrl`], [`RecordsOptions`], [`Records`], [`RecordsStatus`], [`RecordsError`]. Then what is filed: [`RuleSet`], [`RuleSetChange`],
-//! [`Version`], [`RuleSetDiff`]; [`Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`] and [`Role`]; [`AuditRecord`]. Beneath: `session`
-//! (one SQL text for two databases), `keeper` (connecting, migrating, news).
+//! [`Version`], [`RuleSetDiff`]; [`tollgate_policy::Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`] and [`Role`]; [`AuditRecord`];
+//! [`Violation`] and [`ViolationLog`]. Beneath: `session` (one SQL text for two databases), `keeper` (connecting, migrating, news).
 #![forbid(unsafe_code)]
 
 mod back_off;
@@ -61,7 +61,7 @@ pub use limits::{
 };
 pub use migrations::Migrated;
 pub use operations::{NewOperation, Operation, OperationKind};
-pub use orders::{NewOrder, Order, OrderMistake, OrderMode, OrderRecord, Who};
+pub use orders::{NewOrder, OrderMistake, OrderRecord};
 pub use records::Records;
 pub use records_error::RecordsError;
 pub use records_options::RecordsOptions;

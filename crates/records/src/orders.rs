@@ -10,8 +10,9 @@ macro_rules! order_columns {
 mod order;
 mod order_record;
 
-pub use order::{Order, OrderMode, Who};
 pub use order_record::{OrderMistake, OrderRecord};
+
+use tollgate_policy::Order;
 
 use crate::audit::{self, AuditNote};
 use crate::limits;
@@ -59,7 +60,7 @@ impl Records {
 
     /// Gives an order. Whether its rule exists is for the caller to know.
     pub async fn give_order(&self, new: &NewOrder, author: &Author) -> Result<OrderRecord, RecordsError> {
-        new.order.check()?;
+        let written = order::columns(&new.order)?;
         limits::text("reason", &new.reason, REASON_BYTES_MAX)?;
         author.check()?;
         let now = Timestamp::now();
@@ -71,7 +72,6 @@ impl Records {
             let mut session = self.write().await?;
             session.take_turn().await?;
             limits::count("orders", standing(&mut session, now).await? + 1, ORDERS_STANDING_MAX)?;
-            let written = new.order.columns();
             let row = session
                 .row(
                     concat!(

@@ -8,9 +8,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use databases::{Place, SET_UP_MAX, until};
+use tollgate_policy::Order;
 use tollgate_records::{
-    ApplyError, Author, Entry, NewOrder, Order, Records, RecordsError, RecordsOptions, RecordsStatus,
-    RuleSet, RuleSetChange,
+    ApplyError, Author, Entry, NewOrder, Records, RecordsError, RecordsOptions, RecordsStatus, RuleSet,
+    RuleSetChange,
 };
 
 #[expect(clippy::unnecessary_wraps, reason = "judges find mistakes")]

@@ -110,6 +110,7 @@ const fn about(door: Door) -> &'static str {
     match door {
         Door::Http => "JSON, forward-auth, /livez, /readyz, /openapi.json",
         Door::Resp => "Redis protocol: CL.THROTTLE, TOLLGATE.CHECK",
-        Door::Admin | Door::Metrics => "/metrics, /livez, /readyz",
+        Door::Admin => "/admin/v1, /metrics, /livez, /readyz",
+        Door::Metrics => "/metrics, /livez, /readyz",
     }
 }

@@ -171,10 +171,10 @@ impl Engine {
         };
         let hash = unread.is_none().then(|| wanted.hash());
         let done = self.put_in_force(&wanted, now_unix_s);
-        if done.is_err() {
+        if let Err(fault) = &done {
             // What is in force is among them, and is fine.
-            let _ =
-                wanted.fallbacks(in_force).iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
+            let fallbacks = wanted.fallbacks(fault, in_force, now_unix_s);
+            let _ = fallbacks.iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
         }
         let result = unread.map_or(done, Err);
         let fault = result.as_ref().err().map(ToString::to_string);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use tollgate::policy::{Entry, Mode, Order, PlainRow, StandingOrder, Who};
-use tollgate_records::{self as records, OrderMistake, OrderMode, OrderRecord, RuleSet};
+use tollgate::policy::{Entry, PlainRow, StandingOrder};
+use tollgate_records::{self as records, OrderMistake, OrderRecord, RuleSet};
 
 /// What the database says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,25 +29,32 @@ impl FiledRules {
     }
 }
 
-impl From<RuleSet> for FiledRules {
-    fn from(read: RuleSet) -> FiledRules {
-        let entry =
-            |entry: records::Entry| Entry { name: entry.name, text: entry.text, is_active: entry.is_active };
-        let row = |row: records::PlainRow| PlainRow {
-            rule_id: row.rule_id,
-            key_pattern: row.terms.key_pattern,
-            scope: row.terms.scope,
-            rate_per_second: row.terms.rate_per_second,
-            burst_capacity: row.terms.burst_capacity,
-            plan: row.terms.plan,
-            is_active: row.terms.is_active,
-            description: row.terms.description,
-        };
+impl From<&RuleSet> for FiledRules {
+    fn from(read: &RuleSet) -> FiledRules {
         FiledRules {
             version: read.version,
-            entries: read.entries.into_iter().map(entry).collect(),
-            rows: read.rows.into_iter().map(row).collect(),
+            entries: read.entries.iter().map(entry).collect(),
+            rows: read.rows.iter().map(row).collect(),
         }
+    }
+}
+
+fn entry(filed: &records::Entry) -> Entry {
+    let records::Entry { name, text, is_active, .. } = filed.clone();
+    Entry { name, text, is_active }
+}
+
+fn row(filed: &records::PlainRow) -> PlainRow {
+    let records::PlainRow { rule_id, terms } = filed.clone();
+    PlainRow {
+        rule_id,
+        key_pattern: terms.key_pattern,
+        scope: terms.scope,
+        rate_per_second: terms.rate_per_second,
+        burst_capacity: terms.burst_capacity,
+        plan: terms.plan,
+        is_active: terms.is_active,
+        description: terms.description,
     }
 }
 
@@ -55,38 +62,9 @@ impl From<RuleSet> for FiledRules {
 pub(crate) fn standing_order(read: &OrderRecord) -> Result<StandingOrder, OrderMistake> {
     Ok(StandingOrder {
         id: read.order_id,
-        order: order(read.order()?),
+        order: read.order()?,
         reason: read.reason.clone(),
         author: read.author.clone(),
         expires: read.expires_at.map(records::Timestamp::unix_seconds),
     })
-}
-
-/// What is ordered, as the rule book takes it.
-pub(crate) fn order(filed: records::Order) -> Order {
-    match filed {
-        records::Order::Block { who } => Order::Block { who: client(who) },
-        records::Order::Allow { who } => Order::Allow { who: client(who) },
-        records::Order::Override { rule, who, rate, burst } => {
-            Order::Override { rule, who: client(who), rate, burst }
-        }
-        records::Order::KillSwitch { rule } => Order::KillSwitch { rule },
-        records::Order::Mode { rule, mode } => Order::Mode {
-            rule,
-            mode: match mode {
-                OrderMode::Shadow => Mode::Shadow,
-                OrderMode::Enforce => Mode::Enforce,
-                OrderMode::Off => Mode::Off,
-            },
-        },
-    }
-}
-
-fn client(who: records::Who) -> Who {
-    match who {
-        records::Who::User(name) => Who::User(name),
-        records::Who::Address(address) => Who::Address(address),
-        records::Who::Network(network) => Who::Network(network),
-        records::Who::Key { rule, key } => Who::Key { rule, key },
-    }
 }

@@ -89,7 +89,10 @@ fn until_expiry(engine: &Engine) -> Option<Duration> {
 async fn read(records: &Records) -> Result<Filed, RecordsError> {
     let rules = records.rule_set().await?;
     let orders = records.orders(false).await?;
-    Ok(Filed { rules: Arc::new(rules.into()), orders: Arc::new(orders.iter().filter_map(sound).collect()) })
+    Ok(Filed {
+        rules: Arc::new((&rules).into()),
+        orders: Arc::new(orders.iter().filter_map(sound).collect()),
+    })
 }
 
 /// An order that somebody has broken by hand is nothing, and is told of.

@@ -113,19 +113,9 @@ pub fn serve(settings: &Settings) -> Result<(), ServeError> {
 }
 
 async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
-    let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
     let snapshot =
         settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
-    let engine = match &settings.store {
-        Store::Memory => Engine::new(source, settings.max_keys, snapshot.as_ref()),
-        Store::Shared(url) => {
-            let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
-            Engine::over(source, ledger)
-        }
-    };
-    let mut engine = engine.map_err(ServeError::Policy)?;
-    engine.records = Records::open(&settings.records, RecordsOptions::default());
-    engine.violations = Some(ViolationLog::new(engine.records.clone(), ViolationSettings::default()));
+    let engine = engine(settings, snapshot.as_ref())?;
     let engine = Arc::new(engine);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
@@ -144,15 +134,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let hosts = Hosts::new(settings.admin_hosts.clone());
-    let operations = Operations::new(
-        Arc::clone(&engine),
-        engine.records.clone(),
-        engine.violations.clone(),
-        settings.admin_token.clone(),
-        hosts,
-    );
-    let operations = operations.map_err(ServeError::Policy)?;
+    let operations = operations(&engine, settings)?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
@@ -243,6 +225,30 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     }
     watchdog.abort();
     Ok(())
+}
+
+/// The engine, with its buckets here or in a shared store.
+fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine, ServeError> {
+    let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
+    let engine = match &settings.store {
+        Store::Memory => Engine::new(source, settings.max_keys, snapshot),
+        Store::Shared(url) => {
+            let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
+            Engine::over(source, ledger)
+        }
+    };
+    let mut engine = engine.map_err(ServeError::Policy)?;
+    engine.records = Records::open(&settings.records, RecordsOptions::default());
+    engine.violations = Some(ViolationLog::new(engine.records.clone(), ViolationSettings::default()));
+    Ok(engine)
+}
+
+/// What the admin door stands on.
+fn operations(engine: &Arc<Engine>, settings: &Settings) -> Result<Operations, ServeError> {
+    let (records, violations) = (engine.records.clone(), engine.violations.clone());
+    let (token, hosts) = (settings.admin_token.clone(), Hosts::new(settings.admin_hosts.clone()));
+    let operations = Operations::new(Arc::clone(engine), records, violations, token, hosts);
+    operations.map_err(ServeError::Policy)
 }
 
 /// Opens every door that is not off. One whose socket was passed to us is open already, wherever the settings would have it.

@@ -3,12 +3,16 @@
 //! A part that cannot be used does not keep the others from being used: whoever is to be blocked is blocked, though somebody has broken a
 //! rule meanwhile.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use tollgate::policy::{Composition, Policy, Sources, StandingOrder};
+use tollgate::policy::{Composition, Mistake, Policy, Source, Sources, StandingOrder};
 
 use crate::filed::{Filed, FiledRules};
 use crate::policy_source::{PolicyFault, PolicyText, short_hash};
+
+/// How often orders with mistakes are looked for.
+const ROUNDS_MAX: usize = 8;
 
 /// The parts of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,9 +47,30 @@ impl Parts {
         Policy::compose(&sources).map_err(PolicyFault::Mistakes)
     }
 
-    /// What to put in force if these are refused and `good` ones are in force: as many of these as can be, orders before all.
-    pub(crate) fn fallbacks(&self, good: &Parts) -> Vec<Parts> {
+    /// The same without the orders that have mistakes, such as those about a rule that is gone.
+    pub(crate) fn with_sound_orders(mut self, now_unix_s: i64) -> Parts {
+        // Not all mistakes are shown at once.
+        for _ in 0..ROUNDS_MAX {
+            let Err(PolicyFault::Mistakes(mistakes)) = self.compose(now_unix_s) else { break };
+            let broken: HashSet<i64> = mistakes.iter().filter_map(of_order).collect();
+            if broken.is_empty() {
+                break;
+            }
+            let sound = self.orders.iter().filter(|order| !broken.contains(&order.id));
+            self.orders = Arc::new(sound.cloned().collect());
+        }
+        self
+    }
+
+    /// What to put in force if these are refused for a fault and `good` ones are in force: as many of these as can be, orders before all.
+    /// Orders that nothing but themselves is wrong with keep nothing else from coming into force.
+    pub(crate) fn fallbacks(&self, fault: &PolicyFault, good: &Parts, now_unix_s: i64) -> Vec<Parts> {
         let mut fallbacks: Vec<Parts> = Vec::new();
+        if let PolicyFault::Mistakes(mistakes) = fault
+            && mistakes.iter().all(|mistake| of_order(mistake).is_some())
+        {
+            fallbacks.push(self.clone().with_sound_orders(now_unix_s));
+        }
         for orders in [&self.orders, &good.orders] {
             for (text, rules) in [
                 (&self.text, &self.rules),
@@ -73,6 +98,14 @@ impl Parts {
     }
 }
 
+/// The order that a mistake is of.
+fn of_order(mistake: &Mistake) -> Option<i64> {
+    match mistake.source {
+        Source::Order(id) => Some(id),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use tollgate::policy::{Entry, Order};
@@ -91,13 +124,34 @@ mod tests {
         StandingOrder { id, order: Order::KillSwitch { rule: None }, reason, author, expires: Some(id + 10) }
     }
 
+    fn unread() -> PolicyFault {
+        PolicyFault::Unread { path: "p".into(), why: "gone".to_owned() }
+    }
+
+    #[test]
+    fn an_order_about_a_rule_that_is_gone_keeps_no_other_from_being_in_force() {
+        let text =
+            PolicyText { name: "p".to_owned(), text: "{name: api, scope: ip, rate: 1, burst: 1}".to_owned() };
+        let of_rule = |id, rule: &str| StandingOrder {
+            order: Order::KillSwitch { rule: Some(rule.to_owned()) },
+            expires: None,
+            ..order(id)
+        };
+        let orders = Arc::new(vec![of_rule(1, "api"), of_rule(2, "gone")]);
+        let wanted = Parts { text, rules: Arc::default(), orders };
+        let fault = wanted.compose(0).unwrap_err();
+        let first = wanted.fallbacks(&fault, &wanted, 0).remove(0);
+        assert_eq!(first.orders.iter().map(|order| order.id).collect::<Vec<_>>(), [1]);
+        assert!(first.compose(0).is_ok());
+    }
+
     #[test]
     fn orders_are_the_last_to_be_given_up_and_what_is_in_force_comes_last() {
         let (wanted, good) = (parts("new", "new", 1), parts("old", "old", 0));
         let said = |parts: &Parts| {
             (parts.text.text.clone(), parts.rules.entries[0].name.clone(), parts.orders.len())
         };
-        let fallbacks: Vec<_> = wanted.fallbacks(&good).iter().map(said).collect();
+        let fallbacks: Vec<_> = wanted.fallbacks(&unread(), &good, 0).iter().map(said).collect();
         let expected = [
             ("new", "old", 1),
             ("old", "new", 1),
@@ -116,7 +170,7 @@ mod tests {
     #[test]
     fn nothing_is_tried_twice() {
         let (wanted, good) = (parts("new", "same", 0), parts("old", "same", 0));
-        assert_eq!(wanted.fallbacks(&good), [good]);
+        assert_eq!(wanted.fallbacks(&unread(), &good, 0), [good]);
     }
 
     #[test]

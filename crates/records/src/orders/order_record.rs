@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
+use tollgate_policy::{Mode, Order, Who};
 
-use super::{Order, OrderMode, Who};
 use crate::session::Row;
 use crate::{RecordsError, Timestamp, decimal_text};
 
@@ -72,7 +72,7 @@ impl OrderRecord {
             "kill_switch" => Ok(Order::KillSwitch { rule: self.rule.clone() }),
             "mode" => {
                 let mode = self.needed("mode", self.mode.as_ref())?;
-                let mode = OrderMode::parse(mode)
+                let mode = Mode::parse(mode)
                     .ok_or_else(|| self.mistake("mode", mode, "write shadow, enforce or off"))?;
                 Ok(Order::Mode { rule: self.needed("rule", self.rule.as_ref())?.clone(), mode })
             }

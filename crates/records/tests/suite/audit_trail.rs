@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use tollgate_policy::Order;
 use tollgate_records::{
-    AuditFilter, AuditNote, Author, NewOperation, NewOrder, NewToken, OperationKind, Order, RecordsError,
-    Role,
+    AuditFilter, AuditNote, Author, NewOperation, NewOrder, NewToken, OperationKind, RecordsError, Role,
 };
 
 use crate::databases::Place;

@@ -1,6 +1,7 @@
 //! Tables that somebody changes by SQL.
 
-use tollgate_records::{ApplyError, Order, RowTerms, Timestamp, Who};
+use tollgate_policy::{Order, Who};
+use tollgate_records::{ApplyError, RowTerms, Timestamp};
 
 use crate::databases::Place;
 use crate::{alice, change, fine, put};

@@ -1,7 +1,8 @@
 //! News: whoever watches hears of every change, whoever made it.
 
 use tokio::sync::watch;
-use tollgate_records::{AuditFilter, NewOperation, NewOrder, OperationKind, Order};
+use tollgate_policy::Order;
+use tollgate_records::{AuditFilter, NewOperation, NewOrder, OperationKind};
 
 use crate::databases::{Place, SET_UP_MAX};
 use crate::{alice, change, put};

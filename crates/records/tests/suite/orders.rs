@@ -1,6 +1,7 @@
 //! Standing orders: given, read by everybody, ended.
 
-use tollgate_records::{AuditFilter, NewOrder, Order, OrderMode, RecordsError, Timestamp, Who};
+use tollgate_policy::{Mode, Order, Who};
+use tollgate_records::{AuditFilter, NewOrder, RecordsError, Timestamp};
 
 use crate::alice;
 use crate::databases::Place;
@@ -36,7 +37,7 @@ async fn every_kind_of_order_is_read_back_as_it_was_given(place: Place) {
         },
         Order::KillSwitch { rule: None },
         Order::KillSwitch { rule: Some("login".to_owned()) },
-        Order::Mode { rule: "login".to_owned(), mode: OrderMode::Shadow },
+        Order::Mode { rule: "login".to_owned(), mode: Mode::Shadow },
     ];
     let expires_at = Some(Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() + 3_600));
     for given in &orders {
@@ -104,7 +105,7 @@ async fn an_order_that_cannot_be_is_refused_with_the_field(place: Place) {
         (order(limit("0", "1")), "rate"),
         (order(limit("1", "many")), "burst"),
         (order(crossed), "who"),
-        (order(Order::Mode { rule: "x".repeat(129), mode: OrderMode::Off }), "rule"),
+        (order(Order::Mode { rule: "x".repeat(129), mode: Mode::Off }), "rule"),
     ] {
         match records.give_order(&new, &alice()).await {
             Err(RecordsError::Invalid { field: told, .. }) => assert_eq!(told, field),

@@ -19,7 +19,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Interval, MissedTickBehavior, interval};
+use tollgate::{Moment, Span};
 
 use tollgate_records::{ViolationLog, ViolationRecord};
 
@@ -35,7 +36,7 @@ const EVENTS_WAITING_MAX: usize = 256;
 /// How often rates are told, which also shows that the stream is alive.
 const RATES_EVERY: Duration = Duration::from_secs(1);
 /// How long a stream lasts.
-const STREAM_TIME_MAX: Duration = Duration::from_mins(10);
+const STREAM_TIME_MAX: Span = Span::from_secs(600);
 /// Violations that a subscriber is told of in a second; of more it is told how many.
 const VIOLATIONS_PER_SECOND_MAX: u32 = 20;
 /// How soon a browser comes back, in milliseconds.
@@ -79,21 +80,23 @@ struct Subscriber {
     violations_left: u32,
     violations_left_out: u64,
     tick: Interval,
-    end: Instant,
+    end: Moment,
     rates: Rates,
     policy_version: u64,
     is_over: bool,
     _place: OwnedSemaphorePermit,
 }
 
-pub(super) async fn listen(call: Call) -> Result<Reply, Problem> {
+pub(super) fn listen(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let operations = call.operations;
     let Ok(place) = Arc::clone(&operations.events.places).try_acquire_owned() else {
         let detail = format!("there are {SUBSCRIBERS_MAX} subscribers already; try again when one has left");
         return Err(Problem::unavailable(detail).because("too_many_subscribers"));
     };
-    let mut tick = interval_at(Instant::now() + RATES_EVERY, RATES_EVERY);
+    let mut tick = interval(RATES_EVERY);
+    // The first would be at once.
+    tick.reset();
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let policy_version = operations.engine.loaded().version;
     let hello = json!({ "name": call.caller.name, "policy_version": policy_version });
@@ -103,7 +106,7 @@ pub(super) async fn listen(call: Call) -> Result<Reply, Problem> {
         violations_left: VIOLATIONS_PER_SECOND_MAX,
         violations_left_out: 0,
         tick,
-        end: Instant::now() + STREAM_TIME_MAX,
+        end: operations.engine.limiter.limiter().now() + STREAM_TIME_MAX,
         rates: Rates::begin(&operations.engine),
         policy_version,
         operations,
@@ -136,9 +139,7 @@ impl Subscriber {
                     Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
                     _ => self.bye("stopping"),
                 }),
-                now = self.tick.tick() => {
-                    Some(if now >= self.end { self.bye("come back") } else { self.every_second() })
-                }
+                _ = self.tick.tick() => Some(self.every_second()),
                 violation = next_of(&mut self.violations) => self.violation(violation),
             };
             if piece.is_some() {
@@ -163,6 +164,9 @@ impl Subscriber {
 
     fn every_second(&mut self) -> Bytes {
         let engine = &self.operations.engine;
+        if engine.limiter.limiter().now() >= self.end {
+            return self.bye("come back");
+        }
         let loaded = engine.loaded();
         if loaded.version == self.policy_version {
             let left_out = std::mem::take(&mut self.violations_left_out);

@@ -1,34 +1,41 @@
 //! Whether rules would be sound together with all else that has a say: file, entries, rows, orders (P9).
 
-use tollgate::policy::{self, Composition, Mistake, Mode, Policy, Sources, StandingOrder};
-use tollgate_records::{
-    Entry, NewOrder, Order, OrderMode, OrderRecord, PlainRow, Records, RuleSet, Timestamp, Who,
-};
+use std::sync::Arc;
+
+use tollgate::policy::{Composition, Mistake, StandingOrder};
+use tollgate_records::{NewOrder, Records, RuleSet, Timestamp};
 
 use super::Operations;
 use super::on_record::{refused, unsound};
+use crate::filed::{FiledRules, standing_order};
 use crate::http::Problem;
-use crate::policy_source::PolicyText;
+use crate::parts::Parts;
+use crate::policy_source::{PolicyFault, PolicyText};
 
 /// What a rule set is put together with.
 #[derive(Debug)]
 pub(super) struct Judge {
     file: PolicyText,
-    orders: Vec<StandingOrder>,
+    /// Those that stand, and that nothing is wrong with as things are.
+    orders: Arc<Vec<StandingOrder>>,
     now_unix_s: i64,
 }
 
 impl Operations {
-    /// A judge by the file in force and the orders that stand.
+    /// A judge by the file in force and the orders that stand. One that is broken already is reported when it is loaded, and no change
+    /// of rules is refused for it.
     pub(super) async fn judge(&self) -> Result<Judge, Problem> {
-        let orders = match &self.records {
-            Some(records) => records.orders(false).await.map_err(|error| refused(&error))?,
-            None => Vec::new(),
-        };
+        let file = self.engine.loaded().parts.text.clone();
         let now_unix_s = i64::try_from(self.engine.limiter.wall_time().as_secs()).unwrap_or(i64::MAX);
-        // One that was broken by hand is reported when it is loaded, and nothing that a change of rules could mend.
-        let orders = orders.iter().filter_map(standing).collect();
-        Ok(Judge { file: self.engine.loaded().parts.text.clone(), orders, now_unix_s })
+        let Some(records) = &self.records else {
+            return Ok(Judge { file, orders: Arc::default(), now_unix_s });
+        };
+        let orders = records.orders(false).await.map_err(|error| refused(&error))?;
+        let orders = orders.iter().filter_map(|order| standing_order(order).ok()).collect();
+        let rules = FiledRules::from(&rules_of(records).await?);
+        let parts = Parts { text: file, rules: Arc::new(rules), orders: Arc::new(orders) };
+        let Parts { text: file, orders, .. } = parts.with_sound_orders(now_unix_s);
+        Ok(Judge { file, orders, now_unix_s })
     }
 
     /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its.
@@ -36,9 +43,9 @@ impl Operations {
         let (mut judge, rules) = (self.judge().await?, rules_of(self.on_record()?).await?);
         let id = judge.orders.iter().map(|order| order.id).max().unwrap_or(0).saturating_add(1);
         let expires = new.expires_at.map(Timestamp::unix_seconds);
-        let (order, reason) = (ordered(&new.order), new.reason.clone());
-        judge.orders = vec![StandingOrder { id, order, reason, author: String::new(), expires }];
-        judge.compose(&rules.entries, &rules.rows).map(drop).map_err(unsound)
+        let (order, reason) = (new.order.clone(), new.reason.clone());
+        judge.orders = Arc::new(vec![StandingOrder { id, order, reason, author: String::new(), expires }]);
+        judge.compose(&rules).map(drop).map_err(unsound)
     }
 }
 
@@ -49,23 +56,18 @@ pub(super) async fn rules_of(records: &Records) -> Result<RuleSet, Problem> {
 
 impl Judge {
     /// What the rules come to; or every mistake, each in a line.
-    pub(super) fn compose(&self, entries: &[Entry], rows: &[PlainRow]) -> Result<Composition, Vec<String>> {
-        let entries: Vec<_> = entries.iter().map(entry).collect();
-        let plain_rows: Vec<_> = rows.iter().map(row).collect();
-        let PolicyText { name, text } = &self.file;
-        let sources = Sources {
-            file: Some((name, text)),
-            entries: &entries,
-            plain_rows: &plain_rows,
-            orders: &self.orders,
-            now_unix_s: self.now_unix_s,
-        };
-        Policy::compose(&sources).map_err(|mistakes| mistakes.iter().map(line).collect())
+    pub(super) fn compose(&self, rules: &RuleSet) -> Result<Composition, Vec<String>> {
+        let (text, rules) = (self.file.clone(), Arc::new(FiledRules::from(rules)));
+        let parts = Parts { text, rules, orders: Arc::clone(&self.orders) };
+        parts.compose(self.now_unix_s).map_err(|fault| match fault {
+            PolicyFault::Mistakes(mistakes) => mistakes.iter().map(line).collect(),
+            other => vec![other.to_string()],
+        })
     }
 
     /// As the records ask for it: every mistake in a line.
     pub(super) fn judge(&self, rules: &RuleSet) -> Result<(), String> {
-        self.compose(&rules.entries, &rules.rows).map(drop).map_err(|mistakes| mistakes.join("\n"))
+        self.compose(rules).map(drop).map_err(|mistakes| mistakes.join("\n"))
     }
 }
 
@@ -75,61 +77,4 @@ pub(super) fn line(mistake: &Mistake) -> String {
     let place = if *line == 0 { String::new() } else { format!(", line {line}, column {column}") };
     let field = if field.is_empty() { String::new() } else { format!(" `{field}`:") };
     format!("{source}{place}:{field} {what}; {cure}").replace('\n', " ")
-}
-
-fn entry(entry: &Entry) -> policy::Entry {
-    let Entry { name, text, is_active, .. } = entry.clone();
-    policy::Entry { name, text, is_active }
-}
-
-fn row(row: &PlainRow) -> policy::PlainRow {
-    let PlainRow { rule_id, terms } = row.clone();
-    policy::PlainRow {
-        rule_id,
-        key_pattern: terms.key_pattern,
-        scope: terms.scope,
-        rate_per_second: terms.rate_per_second,
-        burst_capacity: terms.burst_capacity,
-        plan: terms.plan,
-        is_active: terms.is_active,
-        description: terms.description,
-    }
-}
-
-fn standing(record: &OrderRecord) -> Option<StandingOrder> {
-    Some(StandingOrder {
-        id: record.order_id,
-        order: ordered(&record.order().ok()?),
-        reason: record.reason.clone(),
-        author: record.author.clone(),
-        expires: record.expires_at.map(Timestamp::unix_seconds),
-    })
-}
-
-fn ordered(order: &Order) -> policy::Order {
-    match order.clone() {
-        Order::Block { who } => policy::Order::Block { who: whom(who) },
-        Order::Allow { who } => policy::Order::Allow { who: whom(who) },
-        Order::Override { rule, who, rate, burst } => {
-            policy::Order::Override { rule, who: whom(who), rate, burst }
-        }
-        Order::KillSwitch { rule } => policy::Order::KillSwitch { rule },
-        Order::Mode { rule, mode } => policy::Order::Mode {
-            rule,
-            mode: match mode {
-                OrderMode::Shadow => Mode::Shadow,
-                OrderMode::Enforce => Mode::Enforce,
-                OrderMode::Off => Mode::Off,
-            },
-        },
-    }
-}
-
-fn whom(who: Who) -> policy::Who {
-    match who {
-        Who::User(name) => policy::Who::User(name),
-        Who::Address(address) => policy::Who::Address(address),
-        Who::Network(network) => policy::Who::Network(network),
-        Who::Key { rule, key } => policy::Who::Key { rule, key },
-    }
 }

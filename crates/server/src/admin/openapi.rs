@@ -6,7 +6,7 @@ use crate::http::{Problem, Reply, reply_text};
 /// The document.
 const DOCUMENT: &str = include_str!("openapi.json");
 
-pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+pub(super) fn show(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     Ok(reply_text("application/json", DOCUMENT))
 }

@@ -1,6 +1,6 @@
 //! One route: which method and path it is for, whom it takes, and who answers.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 
 use http::Method;
@@ -24,6 +24,11 @@ pub(super) struct Route {
     /// Who may ask, at least.
     pub(super) role: Role,
     pub(super) handler: Handler,
+}
+
+/// The answer of who waits for nobody.
+pub(super) fn at_once(answer: Result<Reply, Problem>) -> Answering {
+    Box::pin(ready(answer))
 }
 
 /// The values of a path, by the names in the route.

@@ -3,7 +3,7 @@
 use http::{Method, StatusCode};
 use tollgate_records::Role;
 
-use super::route::{Handler, Route, Values};
+use super::route::{Handler, Route, Values, at_once};
 use super::{
     audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, top, versions,
     violations, whoami,
@@ -13,18 +13,18 @@ use crate::http::Problem;
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
 pub(super) static ROUTES: [Route; 33] = [
-    get("/admin/openapi.json", Role::Viewer, |call| Box::pin(openapi::show(call))),
-    get("/admin/v1/whoami", Role::Viewer, |call| Box::pin(whoami::show(call))),
-    get("/admin/v1/status", Role::Viewer, |call| Box::pin(status::show(call))),
-    get("/admin/v1/events", Role::Viewer, |call| Box::pin(events::listen(call))),
+    get("/admin/openapi.json", Role::Viewer, |call| at_once(openapi::show(&call))),
+    get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
+    get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
+    get("/admin/v1/events", Role::Viewer, |call| at_once(events::listen(call))),
     post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
-    get("/admin/v1/rules", Role::Viewer, |call| Box::pin(rules::list(call))),
+    get("/admin/v1/rules", Role::Viewer, |call| at_once(rules::list(&call))),
     post("/admin/v1/rules/validate", Role::Viewer, |call| Box::pin(rule_set::validate(call))),
     post("/admin/v1/rules/diff", Role::Viewer, |call| Box::pin(rule_set::diff(call))),
     post("/admin/v1/rules/apply", Role::Admin, |call| Box::pin(rule_set::apply(call))),
     get("/admin/v1/rules/export", Role::Viewer, |call| Box::pin(rule_set::export(call))),
-    get("/admin/v1/rules/{name}", Role::Viewer, |call| Box::pin(rules::show(call))),
+    get("/admin/v1/rules/{name}", Role::Viewer, |call| at_once(rules::show(&call))),
     put("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::put(call))),
     delete("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::delete(call))),
     post("/admin/v1/rules/{name}/activate", Role::Admin, |call| Box::pin(rule_set::activate(call))),
@@ -43,7 +43,7 @@ pub(super) static ROUTES: [Route; 33] = [
     post("/admin/v1/orders", Role::Operator, |call| Box::pin(orders::give(call))),
     delete("/admin/v1/orders/{id}", Role::Operator, |call| Box::pin(orders::revoke(call))),
 
-    get("/admin/v1/top", Role::Viewer, |call| Box::pin(top::list(call))),
+    get("/admin/v1/top", Role::Viewer, |call| at_once(top::list(&call))),
     get("/admin/v1/violations", Role::Viewer, |call| Box::pin(violations::list(call))),
     get("/admin/v1/violations/totals", Role::Viewer, |call| Box::pin(violations::totals(call))),
     get("/admin/v1/violations/export", Role::Viewer, |call| Box::pin(violations::export(call))),

@@ -53,7 +53,7 @@ struct List<'r> {
 }
 
 /// `GET /rules`.
-pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
+pub(super) fn list(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let engine = &call.operations.engine;
     let policy = engine.limiter.policy();
@@ -62,7 +62,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
 }
 
 /// `GET /rules/{name}`.
-pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+pub(super) fn show(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let (engine, name) = (&call.operations.engine, call.values.get("name"));
     let policy = engine.limiter.policy();

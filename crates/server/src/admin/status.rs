@@ -7,7 +7,7 @@ use super::call::{Call, ok};
 use crate::http::{Problem, Reply};
 use crate::shared_store;
 
-pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+pub(super) fn show(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let engine = &call.operations.engine;
     let (loaded, policy) = (engine.loaded(), engine.limiter.policy());

@@ -26,7 +26,8 @@ struct OfRule<'r> {
 #[derive(Debug, Serialize)]
 struct Client {
     /// For people.
-    client: String,
+    #[serde(rename = "client")]
+    name: String,
     /// As /buckets and /orders read it, if it can be told.
     key: Option<String>,
     admitted: Times,
@@ -41,7 +42,7 @@ struct Times {
     at_most: u64,
 }
 
-pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
+pub(super) fn list(call: &Call) -> Result<Reply, Problem> {
     let query = call.query(&["rule", "by", "limit"])?;
     let limit = query.limit(CLIENTS_USUAL, CLIENTS_MAX)? as usize;
     let by = match query.get("by").unwrap_or("denied") {
@@ -74,7 +75,7 @@ fn of_rule<'r>(engine: &Engine, rule: &'r Rule, by: Measure, limit: usize) -> Of
     let talkers = engine.top_talkers(&rule.name, by, limit).unwrap_or_default();
     let client = |talker: Talker| Client {
         key: rule.keys_text(&talker.key),
-        client: talker.client,
+        name: talker.client,
         admitted: talker.admitted.into(),
         denied: talker.denied.into(),
         near: talker.near.into(),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::call::{Call, ok};
 use crate::http::{Problem, Reply};
 
-pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
+pub(super) fn show(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     ok(&json!({ "name": call.caller.name, "token": call.caller.token, "role": call.caller.role }))
 }

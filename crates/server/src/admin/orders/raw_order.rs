@@ -1,7 +1,8 @@
 //! An order as it was typed, and what it means.
 
 use serde::Deserialize;
-use tollgate_records::{NewOrder, Order, OrderMode, Who};
+use tollgate::policy::{Mode, Order, Who};
+use tollgate_records::NewOrder;
 
 use crate::admin::moment;
 use crate::http::{Problem, shown};
@@ -47,7 +48,7 @@ impl RawOrder {
             "kill_switch" => Order::KillSwitch { rule: self.rule.take() },
             "mode" => {
                 let mode = self.mode.take().unwrap_or_default();
-                let known = OrderMode::parse(&mode);
+                let known = Mode::parse(&mode);
                 let mode = known.ok_or_else(|| bad("mode", &mode, "use shadow, enforce or off"))?;
                 Order::Mode { rule: self.rule()?, mode }
             }
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(order(r#"{"kind":"kill_switch","reason":"x"}"#), Order::KillSwitch { rule: None });
         assert_eq!(
             order(r#"{"kind":"mode","rule":"api","mode":"shadow","reason":"x"}"#),
-            Order::Mode { rule: "api".to_owned(), mode: OrderMode::Shadow }
+            Order::Mode { rule: "api".to_owned(), mode: Mode::Shadow }
         );
     }
 

@@ -15,7 +15,7 @@ pub(in crate::admin) async fn validate(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let (current, proposed) = proposed(&call).await?;
     let judge = call.operations.judge().await?;
-    let (notes, mistakes) = match judge.compose(&proposed.entries, &proposed.rows) {
+    let (notes, mistakes) = match judge.compose(&proposed) {
         Ok(composed) => (composed.notes, Vec::new()),
         Err(mistakes) => (Vec::new(), mistakes),
     };

@@ -58,7 +58,7 @@ async fn violations_are_found_page_by_page_by_every_filter_and_by_any_text() {
     }
     let mut path = "/admin/v1/violations?limit=3".to_owned();
     let first = door.get(&path).expect(200).await.json();
-    path.push_str(&format!("&cursor={}", first["cursor"].as_str().unwrap()));
+    path.extend(["&cursor=", first["cursor"].as_str().unwrap()]);
     let last = door.get(&path).expect(200).await.json();
     assert_eq!((last["violations"].as_array().unwrap().len(), &last["cursor"]), (1, &json!(null)));
     let totals = door.get("/admin/v1/violations/totals?rule=per-user").expect(200).await.json();
