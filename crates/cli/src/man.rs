@@ -1,4 +1,4 @@
-//! `tollgate man`: the manual, one page for the command and one for each verb.
+//! `tollgate man`: the manual, one page for the command, one for each verb, and one for each verb of a verb.
 
 use std::fmt::Write;
 use std::fs;
@@ -42,14 +42,19 @@ pub(crate) fn page(flags: &ManFlags) -> Result<Page, Problem> {
     };
     fs::create_dir_all(directory).map_err(unwritten(directory))?;
     let mut names = String::new();
-    let verbs: Vec<Command> = command.get_subcommands().cloned().collect();
-    for page in std::iter::once(command).chain(verbs) {
+    for page in with_verbs(&command) {
         let path =
             directory.join(format!("{}.1", page.get_display_name().unwrap_or_else(|| page.get_name())));
         fs::write(&path, rendered(page)).map_err(unwritten(&path))?;
         let _ = writeln!(names, "{}", path.display());
     }
     Ok(Page::good(names))
+}
+
+/// The command, its verbs, and theirs.
+fn with_verbs(command: &Command) -> Vec<Command> {
+    let of_verbs = command.get_subcommands().flat_map(with_verbs);
+    std::iter::once(command.clone()).chain(of_verbs).collect()
 }
 
 fn rendered(command: Command) -> String {

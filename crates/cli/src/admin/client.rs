@@ -73,7 +73,7 @@ impl AdminDoor {
 
     /// Lets some time pass.
     pub(crate) fn wait(&self, time: Duration) {
-        self.runtime.block_on(tokio::time::sleep(time));
+        self.runtime.block_on(async { tokio::time::sleep(time).await });
     }
 
     /// What is there.

@@ -11,10 +11,10 @@ use crate::order_flags::WhyAndHowLong;
 Examples:
   tollgate keys top --by denied
   tollgate keys get api user:42
-  tollgate keys grant api user:42 100 --reason 'their import failed through our fault'
+  tollgate keys grant api user:42 100 --reason 'our fault'
   tollgate keys block ip:192.0.2.7 --reason scraper --for 2h
   tollgate keys block 192.0.2.0/24 --reason scraper --until 2026-11-20T10:00Z
-  tollgate keys override api user:42 --rate 100 --burst 200 --reason 'launch day' --for 1d
+  tollgate keys override api user:42 --rate 100 --burst 200 --reason launch
   tollgate keys orders
 
 A client of a rule is written as `keys top` prints it: user:42, ip:192.0.2.7, or name=value,name=value where a rule has several keys. {}",

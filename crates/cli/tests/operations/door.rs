@@ -88,6 +88,15 @@ fn a_door_may_be_a_socket_of_this_machine() {
 }
 
 #[test]
+fn a_door_that_speaks_no_tls_is_told_apart_from_none() {
+    let server = Server::new(&[]);
+    let url = format!("https://{}", server.address("admin"));
+    let list = ran(&mut tollgate(&["rules", "list", "--admin-url", &url]));
+    assert_eq!(list.code, 1, "{}", list.stdout);
+    assert!(list.stderr.contains(&url) && list.stderr.contains("use http://"), "{}", list.stderr);
+}
+
+#[test]
 fn another_service_is_no_admin_door() {
     let server = Server::new(&[]);
     let url = format!("http://{}", server.address("http"));

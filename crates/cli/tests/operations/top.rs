@@ -28,8 +28,10 @@ fn on_a_terminal_it_is_drawn_until_q_and_leaves_the_terminal_as_it_was() {
     let desk = Desk::new(POLICY);
     desk.checks(6, "42");
     let own = desk.command(&["top"]);
-    let mut command = mortal("script");
-    command.args(["-qec", concat!(env!("CARGO_BIN_EXE_tollgate"), " top"), "/dev/null"]);
+    // A terminal has a size, and nothing takes for ever.
+    let typed = concat!("stty rows 30 cols 100; exec ", env!("CARGO_BIN_EXE_tollgate"), " top");
+    let mut command = mortal("timeout");
+    command.args(["20", "script", "-qec", typed, "/dev/null"]);
     command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("TERM", "xterm");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut keys, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::desk::{Desk, POLICY};
+use crate::mortal::mortal;
 
 /// A desk where `=1+1` and `43` were denied, three times and once.
 fn desk() -> Desk {
@@ -64,7 +65,19 @@ fn exports_are_passed_on_as_the_server_wrote_them() {
 #[test]
 fn new_ones_are_shown_as_they_come() {
     let desk = desk();
-    let mut command = desk.command(&["violations", "--follow", "--user", "new", "-o", "json"]);
+    let own = desk.command(&[]);
+    let mut command = mortal("timeout");
+    command.args([
+        "20",
+        env!("CARGO_BIN_EXE_tollgate"),
+        "violations",
+        "--follow",
+        "--user",
+        "new",
+        "-o",
+        "json",
+    ]);
+    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     desk.checks(5, "new");
     let mut line = String::new();

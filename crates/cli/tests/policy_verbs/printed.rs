@@ -97,9 +97,25 @@ fn the_scripts_are_printed_to_the_byte() {
 #[test]
 fn no_line_of_any_help_is_wider_than_the_terminal() {
     let folder = Folder::new("printed_widths");
-    for verb in
-        ["", "init", "check", "explain", "test", "presets", "schema", "script", "demo", "completions", "man"]
-    {
+    for verb in [
+        "",
+        "init",
+        "check",
+        "explain",
+        "test",
+        "presets",
+        "schema",
+        "script",
+        "demo",
+        "completions",
+        "man",
+        "rules",
+        "keys",
+        "violations",
+        "top",
+        "token",
+        "migrate",
+    ] {
         for flag in ["-h", "--help"] {
             let help = folder.run_at_80_columns(&format!("{verb} {flag}"));
             assert_eq!(help.code, 0, "{}", help.stderr);
@@ -114,9 +130,11 @@ fn no_line_of_any_help_is_wider_than_the_terminal() {
 fn the_manual_has_a_page_for_every_verb() {
     let folder = Folder::new("printed_man");
     let names = printed(folder.run("man pages"));
-    for verb in
-        ["init", "check", "explain", "test", "presets", "schema", "script", "demo", "completions", "man"]
-    {
+    let of_policies =
+        ["init", "check", "explain", "test", "presets", "schema", "script", "demo", "completions", "man"];
+    let of_operators =
+        ["rules", "rules-apply", "keys", "keys-block", "violations", "top", "token-create", "migrate"];
+    for verb in of_policies.into_iter().chain(of_operators) {
         let page = format!("pages/tollgate-{verb}.1");
         assert!(names.lines().any(|line| line == page), "{names}");
         assert!(folder.read(&page).contains(".SH SYNOPSIS"), "{page}");
