@@ -157,13 +157,15 @@ fn of<'v>(values: &'v [(String, String)], path: &str) -> Vec<&'v str> {
 const STATE: &str = "state:/var/lib/tollgate";
 
 #[test]
-fn the_snapshot_of_compose_is_in_a_volume_that_the_image_makes_room_for() {
+fn snapshot_and_records_of_compose_are_in_a_volume_that_the_image_makes_room_for() {
     let values = compose();
     assert!(of(&values, "services.tollgate.volumes").contains(&STATE));
     assert_eq!(of(&values, "volumes.state.driver"), ["local"]);
     let folder = STATE.split_once(':').unwrap().1;
     let snapshot = of(&values, "services.tollgate.environment.TOLLGATE_SNAPSHOT")[0];
     assert_eq!(snapshot.rsplit_once('/').unwrap().0, folder);
+    let (_, set) = instructions().into_iter().find(|(name, _)| name == "ENV").unwrap();
+    assert!(set.split_whitespace().any(|pair| pair == format!("TOLLGATE_STATE_DIR={folder}")), "{set}");
     let user = instructions().into_iter().find(|(name, _)| name == "USER").unwrap().1;
     let made = format!("--from=build --chown={user} /state {folder}");
     assert!(instructions().contains(&("COPY".to_owned(), made)), "it is the user's own");

@@ -1,6 +1,7 @@
 //! The README's quick start of the service is true: one shell types every line of it, and sees what the page shows.
 //!
-//! Ports are others, so that tests can run beside each other and beside a service; times and waits are compared by their form.
+//! Ports and the home are others, so that tests can run beside each other and beside a service; times and waits are compared by their
+//! form.
 
 use std::net::TcpListener;
 use std::process::Stdio;
@@ -11,6 +12,8 @@ use crate::scratch::Scratch;
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const HEADING: &str = "## Quick start: the service\n";
+/// Whose home the page shows.
+const HOME: &str = "/home/ann";
 /// Printed by the shell when a command is done.
 const DONE: &str = "--- done";
 
@@ -75,7 +78,8 @@ fn every_line_of_the_quick_start_does_what_the_page_shows() {
     let mut shell = mortal("sh");
     shell.envs([("TOLLGATE_HTTP", &http), ("TOLLGATE_RESP", &resp), ("TOLLGATE_ADMIN", &admin)]);
     shell.env("PATH", format!("{}:{}", scratch.folder().display(), std::env::var("PATH").unwrap()));
-    shell.env("NO_PROXY", "*").current_dir(scratch.folder()).stdin(Stdio::piped());
+    let home = scratch.path("home");
+    shell.env("NO_PROXY", "*").env("HOME", &home).current_dir(scratch.folder()).stdin(Stdio::piped());
     let mut shell = Process::start(shell);
     shell.type_in("exec 2>&1; chmod +x tollgate\n");
     for Shown { typed, lines } in transcript(&section()) {
@@ -88,7 +92,7 @@ fn every_line_of_the_quick_start_does_what_the_page_shows() {
                 is_done = true;
                 continue;
             }
-            let line = line.replace(&http, "127.0.0.1:8080").replace(&admin, "127.0.0.1:8082");
+            let line = line.replace(&http, "127.0.0.1:8080").replace(&admin, "127.0.0.1:8082").replace(&home, HOME);
             seen.push(form(&line.replace(&resp, "127.0.0.1:6380")));
         }
         let shown: Vec<String> = lines.iter().map(|line| form(line)).collect();
