@@ -123,10 +123,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
-    let filing = match &engine.records {
-        Some(records) => Some(Filing::begin(&engine, records).await),
-        None => None,
-    };
+    let filing = Filing::begin(&engine).await;
     let _keeping = tokens::keep(&engine.tokens);
     engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
