@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tollgate::policy::limit_text;
+use tollgate::policy::{Order, Rule, StandingOrder, Who, limit_text};
 use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
 use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
 
@@ -149,20 +149,38 @@ impl Operations {
     /// The buckets of a client that an operator names, under a rule in force.
     pub(super) fn buckets(&self, rule: &str, key: &str) -> Result<NamedBuckets, Problem> {
         let limiter = &self.engine.limiter;
-        let bytes = {
+        let (bytes, limiting) = {
             let policy = limiter.policy();
             let known = policy.rules.iter().find(|known| &*known.name == rule);
             let known = known.ok_or_else(|| unknown_rule(rule))?;
-            known
+            let bytes = known
                 .key_of(key)
-                .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?
+                .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?;
+            let limiting = limiting(&self.engine.loaded().parts.orders, known, &bytes);
+            (bytes, limiting)
         };
-        limiter.buckets(rule, &bytes).map_err(|error| match &error {
+        limiter.buckets(limiting.as_deref().unwrap_or(rule), &bytes).map_err(|error| match &error {
             NoBuckets::Key(_) => Problem::field("key", error.to_string()).because("bad_key"),
             NoBuckets::UnknownRule { .. } => unknown_rule(rule),
             _ => Problem::field("rule", error.to_string()).because("no_buckets"),
         })
     }
+}
+
+/// The override under which a client of a rule has another limit, if there is one: the later, where there are two. Not known are those
+/// of a network, and of a user where a key has other parts, too.
+fn limiting(orders: &[StandingOrder], rule: &Rule, key: &[u8]) -> Option<String> {
+    let is_of_client = |order: &&StandingOrder| {
+        let Order::Override { rule: of, who, .. } = &order.order else { return false };
+        let typed = match who {
+            Who::User(user) => format!("user:{user}"),
+            Who::Address(address) => address.to_string(),
+            Who::Key { key, .. } => key.clone(),
+            Who::Network(_) => return false,
+        };
+        *of == *rule.name && rule.key_of(&typed).is_ok_and(|of_order| of_order == key)
+    };
+    orders.iter().filter(is_of_client).max_by_key(|order| order.id).map(|order| format!("order-{}", order.id))
 }
 
 async fn shown(buckets: &NamedBuckets, cost: Cost) -> Result<Vec<Shown>, Problem> {

@@ -1,10 +1,13 @@
 //! Buckets by rule and key.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use tollgate::policy::Facts;
+use tollgate::policy::{Facts, Order, StandingOrder, Who};
 use tollgate_records::Role;
 
 use super::door::TestDoor;
+use crate::filed::Filed;
 
 /// Spends tokens of a user.
 fn spend(door: &TestDoor, user: &str, times: usize) -> usize {
@@ -41,6 +44,33 @@ async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records(
         door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
         assert_eq!(look().await["balance"], 10);
     }
+}
+
+#[tokio::test]
+async fn a_client_with_a_limit_of_its_own_is_looked_at_filled_and_given_tokens_under_that_limit() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let who = Who::Address([192, 0, 2, 7].into());
+    let (rule, rate, burst) = ("per-client".to_owned(), "1".to_owned(), "500".to_owned());
+    let order = Order::Override { rule, who, rate, burst };
+    let (reason, author) = ("a launch".to_owned(), "test".to_owned());
+    let orders = Arc::new(vec![StandingOrder { id: 7, order, reason, author, expires: None }]);
+    let engine = &door.gatehouse.engine;
+    // The policy that is read again is the embedded one.
+    engine.file(Filed { orders, ..Filed::default() });
+    engine.reload(true).unwrap();
+    let look = async |key: &str| {
+        let asking = door.get(&format!("/admin/v1/buckets?rule=per-client&key={key}")).token(&token);
+        asking.expect(200).await.json()["buckets"][0].clone()
+    };
+    let reset = json!({ "rule": "per-client", "key": "192.0.2.7", "reason": "a launch" });
+    door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
+    let (one, other) = (look("192.0.2.7").await, look("192.0.2.8").await);
+    assert_eq!((&one["full"], &other["full"]), (&json!(500), &json!(10)), "{one} {other}");
+    let grant = json!({ "rule": "per-client", "key": "192.0.2.7", "tokens": 100, "reason": "a launch" });
+    door.post("/admin/v1/buckets/grant", &grant).token(&token).expect(200).await;
+    let balance = look("192.0.2.7").await["balance"].as_f64().unwrap();
+    assert!(balance > 10.0, "{balance} is more than the rule's own burst");
 }
 
 #[tokio::test]
