@@ -92,7 +92,8 @@ fn every_line_of_the_quick_start_does_what_the_page_shows() {
                 is_done = true;
                 continue;
             }
-            let line = line.replace(&http, "127.0.0.1:8080").replace(&admin, "127.0.0.1:8082").replace(&home, HOME);
+            let line =
+                line.replace(&http, "127.0.0.1:8080").replace(&admin, "127.0.0.1:8082").replace(&home, HOME);
             seen.push(form(&line.replace(&resp, "127.0.0.1:6380")));
         }
         let shown: Vec<String> = lines.iter().map(|line| form(line)).collect();

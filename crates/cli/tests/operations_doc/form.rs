@@ -14,7 +14,10 @@ const COUNTING: [&str; 7] = [
 /// The words of each line, with `#` for what differs from run to run. Columns are as wide as their cells make them.
 pub(crate) fn form(typed: &str, lines: &[String]) -> Vec<Vec<String>> {
     let is_counting = COUNTING.iter().any(|command| typed.contains(command));
-    lines.iter().map(|line| line.split_whitespace().map(|word| of_word(word, is_counting)).collect()).collect()
+    lines
+        .iter()
+        .map(|line| line.split_whitespace().map(|word| of_word(word, is_counting)).collect())
+        .collect()
 }
 
 fn of_word(word: &str, is_counting: bool) -> String {
@@ -24,7 +27,8 @@ fn of_word(word: &str, is_counting: bool) -> String {
         return "#".to_owned();
     }
     let mut word = word.to_owned();
-    for (before, after) in [("\"hash\":\"", '"'), ("hash=\"", '"'), ("\"version\":", ','), ("version=", ' ')] {
+    for (before, after) in [("\"hash\":\"", '"'), ("hash=\"", '"'), ("\"version\":", ','), ("version=", ' ')]
+    {
         if let Some((head, tail)) = word.split_once(before) {
             let tail = tail.find(after).map_or("", |end| &tail[end..]);
             word = format!("{head}{before}#{tail}");

@@ -9,7 +9,7 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tollgate::policy::limit_text;
+use tollgate::policy::{Order, Rule, StandingOrder, Who, limit_text};
 use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
 use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
 
@@ -146,22 +146,37 @@ pub(super) async fn give(buckets: &NamedBuckets, tokens: Option<Cost>) -> Result
 }
 
 impl Operations {
-    /// The buckets of a client that an operator names, under a rule in force.
+    /// The buckets of a client that an operator names, under a rule in force. Who has another limit by an order is found under that.
     pub(super) fn buckets(&self, rule: &str, key: &str) -> Result<NamedBuckets, Problem> {
         let limiter = &self.engine.limiter;
-        let bytes = {
+        let (bytes, instead) = {
             let policy = limiter.policy();
             let known = policy.rules.iter().find(|known| &*known.name == rule);
             let known = known.ok_or_else(|| unknown_rule(rule))?;
-            known
+            let bytes = known
                 .key_of(key)
-                .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?
+                .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?;
+            let instead = self.instead_of(known, &bytes);
+            (bytes, instead.filter(|name| policy.rules.iter().any(|known| *known.name == **name)))
         };
-        limiter.buckets(rule, &bytes).map_err(|error| match &error {
+        limiter.buckets(instead.as_deref().unwrap_or(rule), &bytes).map_err(|error| match &error {
             NoBuckets::Key(_) => Problem::field("key", error.to_string()).because("bad_key"),
             NoBuckets::UnknownRule { .. } => unknown_rule(rule),
             _ => Problem::field("rule", error.to_string()).because("no_buckets"),
         })
+    }
+
+    /// The rule of the order that gives this client of the rule another limit. Of several the last one counts.
+    fn instead_of(&self, rule: &Rule, key: &[u8]) -> Option<String> {
+        let loaded = self.engine.loaded();
+        let overrides = |order: &&StandingOrder| match &order.order {
+            Order::Override { rule: name, who: Who::Key { key: typed, .. }, .. } => {
+                **name == *rule.name && rule.key_of(typed).is_ok_and(|bytes| *bytes == *key)
+            }
+            _ => false,
+        };
+        let order = loaded.parts.orders.iter().filter(overrides).max_by_key(|order| order.id);
+        order.map(|order| format!("order-{}", order.id))
     }
 }
 
