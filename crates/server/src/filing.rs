@@ -24,18 +24,18 @@ const FIRST_MAX: Duration = Duration::from_secs(1);
 /// How soon a read that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How far off an expiry may be waited for at a time: the wall clock may be set meanwhile.
-const EXPIRY_MAX: Duration = Duration::from_secs(60);
+const EXPIRY_MAX: Duration = Duration::from_mins(1);
 
 /// Goes on until `end`.
 pub(crate) struct Filing(JoinHandle<()>);
 
 impl Filing {
-    /// Begins to follow, and waits a moment for what is to be in force from the start.
-    pub(crate) async fn begin(engine: &Arc<Engine>, records: &Records) -> Filing {
+    /// Begins to follow, and waits a moment for what is to be in force from the start. Nothing, if nothing is on record.
+    pub(crate) async fn begin(engine: &Arc<Engine>) -> Option<Filing> {
         let (tell, first) = oneshot::channel();
-        let following = tokio::spawn(follow(Arc::clone(engine), records.clone(), tell));
+        let following = tokio::spawn(follow(Arc::clone(engine), engine.records.clone()?, tell));
         let _ = timeout(FIRST_MAX, first).await;
-        Filing(following)
+        Some(Filing(following))
     }
 
     /// Follows no more.

@@ -123,10 +123,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     let signals = stopping::Signals::new().map_err(ServeError::Machine)?;
     let manager = Arc::new(ServiceManager::of_environment());
     let following = reload::follow(&engine, &manager).map_err(ServeError::Machine)?;
-    let filing = match &engine.records {
-        Some(records) => Some(Filing::begin(&engine, records).await),
-        None => None,
-    };
+    let filing = Filing::begin(&engine).await;
     let _keeping = tokens::keep(&engine.tokens);
     engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
@@ -202,17 +199,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
-    if let Some(violations) = &engine.violations {
-        // Within three seconds. What is not stored then is counted as dropped.
-        violations.close().await;
-    }
-    if let Some(records) = &engine.records {
-        records.close().await;
-    }
-    if let Some(ledger) = &engine.ledger {
-        // Within a second. What is not given back ends by itself.
-        ledger.close().await;
-    }
+    put_away(&engine).await;
     if let Some(saving) = saving {
         saving.end(settings.grace, &signals).await;
     }
@@ -241,6 +228,21 @@ fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine
     engine.records = Records::open(&settings.records, RecordsOptions::default());
     engine.violations = Some(ViolationLog::new(engine.records.clone(), ViolationSettings::default()));
     Ok(engine)
+}
+
+/// Ends what is kept elsewhere: what is on its way there arrives, within a few seconds.
+async fn put_away(engine: &Engine) {
+    if let Some(violations) = &engine.violations {
+        // Within three seconds. What is not stored then is counted as dropped.
+        violations.close().await;
+    }
+    if let Some(records) = &engine.records {
+        records.close().await;
+    }
+    if let Some(ledger) = &engine.ledger {
+        // Within a second. What is not given back ends by itself.
+        ledger.close().await;
+    }
 }
 
 /// What the admin door stands on.

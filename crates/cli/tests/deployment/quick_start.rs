@@ -13,7 +13,7 @@ use crate::scratch::Scratch;
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const HEADING: &str = "## Quick start: the service\n";
 /// Whose home the page shows.
-const HOME: &str = "/home/ann";
+const HOME: &str = "/var/of/ann";
 /// Printed by the shell when a command is done.
 const DONE: &str = "--- done";
 

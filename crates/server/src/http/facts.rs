@@ -61,7 +61,7 @@ pub(crate) async fn decided(
 
 /// Who asks, for the record.
 pub(super) fn asker(engine: &Engine, raw: &RawCheck<'_>) -> Asker {
-    with(engine, raw, |facts| Asker::of(facts)).unwrap_or_default()
+    with(engine, raw, Asker::of).unwrap_or_default()
 }
 
 /// What is to be told of a decision over HTTP.
