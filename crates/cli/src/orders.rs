@@ -120,7 +120,7 @@ impl OrderTold {
                 format!("ended {} by {}", when::shown(at), self.revoked_by.as_deref().unwrap_or_default())
             }
             (None, Some(at)) => when::shown(at),
-            (None, None) => "released".to_owned(),
+            (None, None) => "until released".to_owned(),
         }
     }
 }

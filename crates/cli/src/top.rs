@@ -62,7 +62,7 @@ pub(crate) fn page(flags: &TopFlags, screen: &Screen) -> Result<Page, Problem> {
     door.wait(EVERY);
     let sight = Sight::of(&door, flags.by, flags.limit)?.since(&first);
     Ok(Page::good(match format {
-        Format::Table => draw::plain(&sight, &door.place(), screen.ink),
+        Format::Table => draw::plain(&sight, &door.place(), flags.by, screen.ink),
         Format::Json => format::json(&sight.json()),
     }))
 }

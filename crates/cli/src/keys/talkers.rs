@@ -24,6 +24,15 @@ pub(crate) enum By {
 }
 
 impl By {
+    /// What is said where the list is empty.
+    pub(crate) const fn nobody(self) -> &'static str {
+        match self {
+            By::Admitted => "Nobody was admitted in the last minute.\n",
+            By::Denied => "Nobody was denied in the last minute.\n",
+            By::Near => "Nobody came near a limit in the last minute.\n",
+        }
+    }
+
     pub(crate) const fn name(self) -> &'static str {
         match self {
             By::Admitted => "admitted",
@@ -117,19 +126,19 @@ pub(super) fn list(flags: &TopFlags, screen: &Screen) -> Result<Page, Problem> {
     let door = AdminDoor::of(&flags.asking.admin)?;
     let (answer, talkers) = Talker::ask(&door, flags.rule.as_deref(), flags.by, flags.limit)?;
     Ok(Page::good(match flags.asking.format.chosen() {
-        Format::Table => table(&talkers, screen.ink),
+        Format::Table => table(&talkers, flags.by, screen.ink),
         Format::Json => format::json(&answer),
     }))
 }
 
-fn table(talkers: &[Talker], ink: Ink) -> String {
+fn table(talkers: &[Talker], by: By, ink: Ink) -> String {
     let mut listing = Listing::new(&["RULE", "KEY", "ADMITTED#", "DENIED#", "NEAR#"]);
     for talker in talkers {
         let figures = talker.figures();
         listing.push([&*talker.rule, &talker.key].into_iter().chain(figures.iter().map(String::as_str)));
     }
     if listing.is_empty() {
-        return "Nobody was seen in the last minute.\n".to_owned();
+        return by.nobody().to_owned();
     }
     listing.text(ink)
 }
@@ -163,6 +172,6 @@ mod tests {
         ] }] });
         let talkers = Talker::ranked(&answer, By::Admitted, 1).unwrap();
         assert_eq!(talkers[0].figures(), ["7..9", "0", "0"]);
-        assert!(table(&talkers, Ink::Plain).contains("c\\x1b[2J"));
+        assert!(table(&talkers, By::Admitted, Ink::Plain).contains("c\\x1b[2J"));
     }
 }

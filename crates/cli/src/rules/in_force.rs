@@ -62,8 +62,10 @@ fn table(list: &RulesInForce, ink: Ink) -> String {
     let mut listing =
         Listing::new(&["NAME", "SCOPE", "LIMIT", "MODE", "SOURCE", "ADMITTED#", "DENIED#", "SHADOW-DENIED#"]);
     for rule in &list.rules {
-        let Counts { admitted, denied, shadow_denied, .. } = rule.counts;
-        let counts = [admitted, denied, shadow_denied].map(|count| count.to_string());
+        let Counts { admitted, denied, refused, shadow_denied } = rule.counts;
+        // A rule that blocks refuses.
+        let counts = [admitted, denied.saturating_add(refused), shadow_denied];
+        let counts = counts.map(|count| if rule.is_order() { "-".to_owned() } else { count.to_string() });
         let cells =
             [&*rule.name, &rule.scope, rule.does(), &rule.mode, &rule.source_text()].map(str::to_owned);
         listing.push(cells.iter().chain(&counts).map(String::as_str));
@@ -124,6 +126,11 @@ impl RuleInForce {
     /// Its limit in words, or what it does instead.
     pub(crate) fn does(&self) -> &str {
         self.limit.as_deref().unwrap_or(&self.action)
+    }
+
+    /// Whether it is an order's. There may be thousands: they are counted together, not one by one.
+    pub(crate) fn is_order(&self) -> bool {
+        self.source_text().starts_with("order ")
     }
 
     /// Where it is from: the file, an entry, a row, an order.

@@ -24,7 +24,7 @@ pub(super) struct Frameable<'s> {
 }
 
 /// As plain lines.
-pub(super) fn plain(sight: &Sight, place: &str, ink: Ink) -> String {
+pub(super) fn plain(sight: &Sight, place: &str, by: By, ink: Ink) -> String {
     let mut rules =
         Listing::new(&["RULE", "LIMIT", "MODE", "ADMITTED/S#", "DENIED/S#", "ADMITTED#", "DENIED#"]);
     for rule in &sight.rules {
@@ -34,11 +34,7 @@ pub(super) fn plain(sight: &Sight, place: &str, ink: Ink) -> String {
     for talker in &sight.talkers {
         clients.push(talker_cells(talker).iter().map(String::as_str));
     }
-    let clients = if clients.is_empty() {
-        "Nobody was seen in the last minute.\n".to_owned()
-    } else {
-        clients.text(ink)
-    };
+    let clients = if clients.is_empty() { by.nobody().to_owned() } else { clients.text(ink) };
     format!("{}\n\n{}\n{clients}", ink.heading(&heading(sight, place)), rules.text(ink))
 }
 
@@ -123,8 +119,13 @@ fn heading(sight: &Sight, place: &str) -> String {
         Value::Null => String::new(),
         records => format!(", records {}", standing(records)),
     };
+    let orders = match policy.orders {
+        0 => String::new(),
+        1 => ", 1 order stands".to_owned(),
+        orders => format!(", {orders} orders stand"),
+    };
     format!(
-        "tollgate {} at {}: policy {} (version {}{outdated}), store {}{records}, {} keys",
+        "tollgate {} at {}: policy {} (version {}{outdated}){orders}, store {}{records}, {} keys",
         visible(&status.version),
         visible(place),
         visible(&policy.name),
@@ -203,7 +204,7 @@ RULE  CLIENT         ADMITTED  DENIED  NEAR
 api   user:\\u{9b}2J         7       2     0
 ";
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(squeezed(&plain(&sight(), "http://h:1", Ink::Plain)), squeezed(expected));
+        assert_eq!(squeezed(&plain(&sight(), "http://h:1", By::Denied, Ink::Plain)), squeezed(expected));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct PolicyStatus {
     pub(super) name: String,
     pub(super) version: u64,
     pub(super) outdated: bool,
+    /// Standing orders.
+    pub(super) orders: u64,
 }
 
 /// What is seen.
@@ -65,7 +67,8 @@ impl Sight {
         let rules = door.get(&Target::new(&["rules"]))?;
         let (talkers, told) = Talker::ask(door, None, by, limit)?;
         let list: RulesInForce = admin::read(&rules)?;
-        let seen = list.rules.into_iter().map(|rule| RuleSeen {
+        let rules_alone = list.rules.into_iter().filter(|rule| !rule.is_order());
+        let seen = rules_alone.map(|rule| RuleSeen {
             does: rule.does().to_owned(),
             name: rule.name,
             mode: rule.mode,
@@ -133,7 +136,8 @@ impl Sight {
     /// Made of answers.
     pub(super) fn made_of(at: Timestamp, status: &Value, rules: &Value, talkers: &Value) -> Sight {
         let list: RulesInForce = admin::read(rules).unwrap();
-        let seen = list.rules.into_iter().map(|rule| RuleSeen {
+        let rules_alone = list.rules.into_iter().filter(|rule| !rule.is_order());
+        let seen = rules_alone.map(|rule| RuleSeen {
             does: rule.does().to_owned(),
             name: rule.name,
             mode: rule.mode,

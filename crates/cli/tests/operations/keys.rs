@@ -38,6 +38,10 @@ fn who_is_blocked_is_denied_until_unblocked() {
     desk.good(&["keys", "block", "ip:192.0.2.7", "--reason", "x", "--until", "2036-11-20T10:00Z"]);
     desk.good(&["keys", "block", "user:42", "--rule", "api", "--reason", "x"]);
     let orders = desk.good(&["keys", "orders"]);
+    assert!(orders.contains("until released"), "{orders}");
+    let listed = desk.good(&["rules", "list"]);
+    let block = listed.lines().find(|line| line.starts_with("order-2 ")).unwrap();
+    assert!(block.ends_with("-       -              -"), "orders are counted together: {listed}");
     assert!(orders.contains("ip:192.0.2.7") && orders.contains("2036-11-20T10:00:00Z"), "{orders}");
     desk.good(&["keys", "unblock", "address:192.0.2.7", "--reason", "x"]);
     desk.good(&["keys", "unblock", "user:42", "--rule", "api", "--reason", "x"]);
@@ -62,6 +66,10 @@ fn one_client_has_another_limit_until_a_date() {
     let given = desk.good(&words);
     assert!(given.contains("0.001/s, burst 7"), "{given}");
     desk.wait_until("42 has more", || desk.good(&["rules", "list"]).contains("burst 7"));
+    let shown = desk.good(&["keys", "get", "api", "user:42"]);
+    assert!(shown.contains("limit       0.001/s, burst 7"), "what counts for 42: {shown}");
+    let shown = desk.good(&["keys", "get", "api", "user:43"]);
+    assert!(shown.contains("limit       1/h, burst 3"), "{shown}");
     assert!(desk.checks(20, "42") <= 7);
     assert_eq!(desk.checks(20, "43"), 3);
 }
@@ -72,6 +80,7 @@ fn the_loudest_clients_are_listed_as_the_other_verbs_take_them() {
     desk.checks(9, "42");
     desk.check("43");
     desk.wait_until("42 is seen", || desk.good(&["keys", "top"]).contains("user:42"));
+    assert_eq!(desk.good(&["keys", "top", "--rule", "everyone"]), "Nobody was denied in the last minute.\n");
     let top = desk.good(&["keys", "top", "--rule", "api", "--by", "denied", "--limit", "1"]);
     let line: Vec<&str> = top.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(line[..2], ["api", "user:42"], "{top}");

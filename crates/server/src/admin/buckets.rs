@@ -146,7 +146,7 @@ pub(super) async fn give(buckets: &NamedBuckets, tokens: Option<Cost>) -> Result
 }
 
 impl Operations {
-    /// The buckets of a client that an operator names, under a rule in force.
+    /// The buckets of a client that an operator names, under a rule in force. Who has another limit by an order is found under that.
     pub(super) fn buckets(&self, rule: &str, key: &str) -> Result<NamedBuckets, Problem> {
         let limiter = &self.engine.limiter;
         let (bytes, limiting) = {
