@@ -31,14 +31,24 @@ impl Operations {
         Ok(Judge { file: self.engine.loaded().parts.text.clone(), orders, now_unix_s })
     }
 
-    /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its.
+    /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its. Where the rules on record
+    /// are broken, those in force are what it will stand beside: a mistake in a rule keeps nobody from blocking a client.
     pub(super) async fn judge_order(&self, new: &NewOrder) -> Result<(), Problem> {
         let (mut judge, rules) = (self.judge().await?, rules_of(self.on_record()?).await?);
         let id = judge.orders.iter().map(|order| order.id).max().unwrap_or(0).saturating_add(1);
         let expires = new.expires_at.map(Timestamp::unix_seconds);
         let (order, reason) = (ordered(&new.order), new.reason.clone());
-        judge.orders = vec![StandingOrder { id, order, reason, author: String::new(), expires }];
-        judge.compose(&rules.entries, &rules.rows).map(drop).map_err(unsound)
+        judge.orders.clear();
+        let is_broken = judge.judge(&rules).is_err();
+        judge.orders.push(StandingOrder { id, order, reason, author: String::new(), expires });
+        if is_broken {
+            let in_force = &self.engine.loaded().parts.rules;
+            judge.put_together(&in_force.entries, &in_force.rows)
+        } else {
+            judge.compose(&rules.entries, &rules.rows)
+        }
+        .map(drop)
+        .map_err(unsound)
     }
 }
 
@@ -51,15 +61,19 @@ impl Judge {
     /// What the rules come to; or every mistake, each in a line.
     pub(super) fn compose(&self, entries: &[Entry], rows: &[PlainRow]) -> Result<Composition, Vec<String>> {
         let entries: Vec<_> = entries.iter().map(entry).collect();
-        let plain_rows: Vec<_> = rows.iter().map(row).collect();
+        let rows: Vec<_> = rows.iter().map(row).collect();
+        self.put_together(&entries, &rows)
+    }
+
+    /// The same of rules as the rule book takes them.
+    fn put_together(
+        &self,
+        entries: &[policy::Entry],
+        plain_rows: &[policy::PlainRow],
+    ) -> Result<Composition, Vec<String>> {
         let PolicyText { name, text } = &self.file;
-        let sources = Sources {
-            file: Some((name, text)),
-            entries: &entries,
-            plain_rows: &plain_rows,
-            orders: &self.orders,
-            now_unix_s: self.now_unix_s,
-        };
+        let (orders, now_unix_s) = (&self.orders, self.now_unix_s);
+        let sources = Sources { file: Some((name, text)), entries, plain_rows, orders, now_unix_s };
         Policy::compose(&sources).map_err(|mistakes| mistakes.iter().map(line).collect())
     }
 
