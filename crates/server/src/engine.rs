@@ -169,7 +169,8 @@ impl Engine {
             Ok(text) => (Parts::new(text, &self.filed(), now_unix_s), None),
             Err(fault) => (Parts::new(in_force.text.clone(), &self.filed(), now_unix_s), Some(fault)),
         };
-        let hash = unread.is_none().then(|| wanted.hash());
+        // A fault of the rules stays the same one when somebody is blocked meanwhile; that of an order names the order.
+        let hash = unread.is_none().then(|| wanted.hash_without_orders());
         let done = self.put_in_force(&wanted, now_unix_s);
         if let Err(fault) = &done {
             // What is in force is among them, and is fine.

@@ -38,14 +38,19 @@ impl Operations {
         Ok(Judge { file, orders, now_unix_s })
     }
 
-    /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its.
+    /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its. Where the rules on record
+    /// are broken, those in force are what it will stand beside: a mistake in a rule keeps nobody from blocking a client.
     pub(super) async fn judge_order(&self, new: &NewOrder) -> Result<(), Problem> {
         let (mut judge, rules) = (self.judge().await?, rules_of(self.on_record()?).await?);
         let id = judge.orders.iter().map(|order| order.id).max().unwrap_or(0).saturating_add(1);
         let expires = new.expires_at.map(Timestamp::unix_seconds);
         let (order, reason) = (new.order.clone(), new.reason.clone());
+        judge.orders = Arc::default();
+        let rules = Arc::new(FiledRules::from(&rules));
+        let is_broken = judge.put_together(Arc::clone(&rules)).is_err();
+        let rules = if is_broken { Arc::clone(&self.engine.loaded().parts.rules) } else { rules };
         judge.orders = Arc::new(vec![StandingOrder { id, order, reason, author: String::new(), expires }]);
-        judge.compose(&rules).map(drop).map_err(unsound)
+        judge.put_together(rules).map(drop).map_err(unsound)
     }
 }
 
@@ -57,8 +62,11 @@ pub(super) async fn rules_of(records: &Records) -> Result<RuleSet, Problem> {
 impl Judge {
     /// What the rules come to; or every mistake, each in a line.
     pub(super) fn compose(&self, rules: &RuleSet) -> Result<Composition, Vec<String>> {
-        let (text, rules) = (self.file.clone(), Arc::new(FiledRules::from(rules)));
-        let parts = Parts { text, rules, orders: Arc::clone(&self.orders) };
+        self.put_together(Arc::new(rules.into()))
+    }
+
+    fn put_together(&self, rules: Arc<FiledRules>) -> Result<Composition, Vec<String>> {
+        let parts = Parts { text: self.file.clone(), rules, orders: Arc::clone(&self.orders) };
         parts.compose(self.now_unix_s).map_err(|fault| match fault {
             PolicyFault::Mistakes(mistakes) => mistakes.iter().map(line).collect(),
             other => vec![other.to_string()],

@@ -21,7 +21,7 @@ pub(super) struct RawOrder {
     expires: Option<String>,
 }
 
-/// `10`, `"10"` or `"600/m"`.
+/// `10` or `"10"`.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum NumberOrText {
