@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tollgate_records::{Records, RecordsOptions, ViolationLog, ViolationSettings};
+use tollgate_records::{Records, RecordsOptions, ViolationLog};
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
 use crate::address::Address;
@@ -226,7 +226,7 @@ fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine
     };
     let mut engine = engine.map_err(ServeError::Policy)?;
     engine.records = Records::open(&settings.records, RecordsOptions::default());
-    engine.violations = Some(ViolationLog::new(engine.records.clone(), ViolationSettings::default()));
+    engine.violations = Some(ViolationLog::new(engine.records.clone(), settings.violations.clone()));
     Ok(engine)
 }
 

@@ -16,6 +16,7 @@ mod resolve;
 mod secret;
 mod store;
 mod typed;
+mod violations;
 
 pub use error::SettingsError;
 pub use known::{KNOWN, Known};

@@ -31,6 +31,18 @@ pub(crate) struct SettingFlags {
         help = "Where state is kept [default: $STATE_DIRECTORY, $XDG_STATE_HOME/tollgate or ~/.local/state/tollgate]"
     )]
     state_dir: Option<String>,
+    /// How long denials are kept on record, in hours or days [default: 30d]
+    #[arg(long, value_name = "SPAN")]
+    violations_keep: Option<String>,
+    /// How many denials are kept on record [default: 1000000]
+    #[arg(long, value_name = "N")]
+    violations_max_rows: Option<String>,
+    /// How users and addresses stand there: plain, hashed (pseudonyms by a secret) or off [default: plain]
+    #[arg(long, value_name = "NAMES")]
+    identifiers: Option<String>,
+    /// The file that holds the secret of pseudonyms
+    #[arg(long, value_name = "FILE")]
+    identifiers_secret_file: Option<String>,
     /// Keeps balances over restarts in this file, which only its owner can read
     #[arg(long, value_name = "FILE")]
     snapshot: Option<String>,
@@ -88,6 +100,10 @@ impl SettingFlags {
             ("store", &self.store),
             ("records", &self.records),
             ("state_dir", &self.state_dir),
+            ("violations_keep", &self.violations_keep),
+            ("violations_max_rows", &self.violations_max_rows),
+            ("identifiers", &self.identifiers),
+            ("identifiers_secret_file", &self.identifiers_secret_file),
             ("snapshot", &self.snapshot),
             ("snapshot_every", &self.snapshot_every),
             ("decision_log", &self.decision_log),

@@ -30,7 +30,7 @@ const fn secret(name: &'static str) -> Known {
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 19] = [
+pub static KNOWN: [Known; 23] = [
     plain("policy", ""),
     url("store", "memory"),
     plain("max_keys", "100000"),
@@ -43,6 +43,10 @@ pub static KNOWN: [Known; 19] = [
     plain("grpc", "off"),
     url("records", ""),
     plain("state_dir", ""),
+    plain("violations_keep", "30d"),
+    plain("violations_max_rows", "1000000"),
+    plain("identifiers", "plain"),
+    secret("identifiers_secret"),
     secret("resp_password"),
     secret("admin_token"),
     plain("admin_host", ""),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate::KEYS_MAX;
-use tollgate_records::RecordsUrl;
+use tollgate_records::{RecordsUrl, ViolationSettings};
 
 use super::{Known, Resolved, SettingsError, Store, Value};
 use crate::address::Address;
@@ -34,6 +34,8 @@ pub struct Settings {
     pub store: Store,
     /// Where rules, orders and violations are filed.
     pub records: RecordsUrl,
+    /// How denials are put on record.
+    pub violations: ViolationSettings,
     /// The policy's file; without one, the embedded default policy.
     pub policy: Option<PathBuf>,
     /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
@@ -92,6 +94,7 @@ impl Resolved {
         Ok(Settings {
             store,
             records: self.read("records", |url| RecordsUrl::parse(url).map_err(|error| error.to_string()))?,
+            violations: self.violations()?,
             policy: self.text("policy").map(PathBuf::from),
             max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
             snapshot: self.text("snapshot").map(PathBuf::from),
@@ -134,11 +137,15 @@ impl Resolved {
         self.values.iter().find(|value| value.known.name == name)
     }
 
-    fn text(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.value(name)?.text.as_deref().filter(|text| !text.is_empty())
     }
 
-    fn read<T>(&self, name: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, SettingsError> {
+    pub(super) fn read<T>(
+        &self,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, SettingsError> {
         let usual = Known::named(name).map_or("", |known| known.usual);
         let value = self.value(name);
         let text = value.and_then(|value| value.text.as_deref()).unwrap_or(usual);
@@ -164,7 +171,7 @@ fn hosts(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// A whole number from 1 to `most`.
-fn count(text: &str, most: usize) -> Result<usize, String> {
+pub(super) fn count(text: &str, most: usize) -> Result<usize, String> {
     let digits: String = text.chars().filter(|c| *c != '_').collect();
     let number = digits.parse().ok().filter(|number| (1..=most).contains(number));
     number.ok_or_else(|| format!("use a whole number from 1 to {most}"))
