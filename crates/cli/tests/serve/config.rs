@@ -139,12 +139,6 @@ fn what_this_build_does_not_have_is_refused_in_so_many_words() {
         "error: --grpc is '127.0.0.1:8081': this build has no such door yet; use off",
     );
     check(
-        &["serve", "--records", "sqlite:x"],
-        &[],
-        2,
-        "error: --records is 'sqlite:x': this build has no such records yet; use off",
-    );
-    check(
         &["serve", "--decision-log", "x"],
         &[],
         2,
@@ -152,9 +146,9 @@ fn what_this_build_does_not_have_is_refused_in_so_many_words() {
     );
     check(
         &["serve"],
-        &[("TOLLGATE_RECORDS", "sqlite:x")],
+        &[("TOLLGATE_GRPC", "127.0.0.1:8081")],
         1,
-        "error: TOLLGATE_RECORDS is 'sqlite:x': this build has no such records yet; use off",
+        "error: TOLLGATE_GRPC is '127.0.0.1:8081': this build has no such door yet; use off",
     );
 }
 
