@@ -108,7 +108,6 @@ impl OrderTold {
 
     fn terms(&self) -> String {
         match (&self.rate, &self.burst, &self.mode) {
-            (Some(rate), Some(burst), _) if rate.contains('/') => format!("{rate}, burst {burst}"),
             (Some(rate), Some(burst), _) => format!("{rate}/s, burst {burst}"),
             (_, _, Some(mode)) => mode.clone(),
             _ => String::new(),
@@ -129,15 +128,6 @@ impl OrderTold {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_rate_is_told_with_its_unit() {
-        let terms = |rate: &str| {
-            let told = json!({ "kind": "override", "rate": rate, "burst": "5" });
-            serde_json::from_value::<OrderTold>(told).unwrap().terms()
-        };
-        assert_eq!((&*terms("2"), &*terms("6/m")), ("2/s, burst 5", "6/m, burst 5"));
-    }
 
     #[test]
     fn an_order_says_what_whom_until_when_and_why() {
