@@ -91,7 +91,7 @@ fn text(client: &Client, ink: Ink) -> String {
             format!("in {}", seconds(bucket.full_in_ms))
         };
         let _ = writeln!(text, "  full        {full_in}");
-        let seen = if bucket.exists { "" } else { "; nothing is known of this client" };
+        let seen = if bucket.exists { "" } else { "; nothing is kept of a full bucket" };
         let _ = writeln!(text, "  answered    {}{seen}", visible(&bucket.mode));
     }
     text

@@ -1,10 +1,12 @@
 //! What is compared of a transcript: everything but times, numbers of tokens, hashes, and counts of what goes on meanwhile.
 
 /// Commands that show counts of what goes on meanwhile: whole numbers and decimals that stand by themselves are not compared.
-const COUNTING: [&str; 7] = [
+const COUNTING: [&str; 9] = [
     "tollgate top",
     "tollgate keys top",
     "tollgate keys get",
+    "tollgate keys reset",
+    "tollgate keys grant",
     "tollgate violations",
     "tollgate rules list",
     "tollgate rules get",

@@ -9,7 +9,7 @@ use crate::process::{PATIENCE, Process};
 use crate::scratch::Scratch;
 
 /// Whose home the page shows.
-const HOME: &str = "/home/ann";
+const HOME: &str = "/var/of/ann";
 /// Ports as the page shows them: of HTTP, of the admin door, of PostgreSQL and of Redis.
 const PORTS: [&str; 4] = ["8080", "8082", "5432", "6379"];
 /// Printed by the shell when a command is done.
