@@ -64,7 +64,7 @@ pub enum RecordsError {
 
 impl RecordsError {
     /// Whether the database cannot be used by anybody: then its keeper looks for itself.
-    pub(crate) fn is_outage(&self) -> bool {
+    pub fn is_outage(&self) -> bool {
         matches!(self, Self::Unavailable { .. } | Self::Unanswered { .. })
     }
 

@@ -12,7 +12,7 @@ use tollgate_records::{Records, Timestamp, ViolationLog};
 use tollgate_redis::RedisLedger;
 
 use crate::door::Door;
-use crate::filed::Filed;
+use crate::filed::{Filed, FiledRules};
 use crate::metrics::Metrics;
 use crate::parts::Parts;
 use crate::policy_source::{PolicyFault, PolicySource, PolicyText};
@@ -174,10 +174,11 @@ impl Engine {
         let done = self.put_in_force(&wanted, now_unix_s);
         if let Err(fault) = &done {
             // What is in force is among them, and is fine.
-            let fallbacks = wanted.fallbacks(fault, in_force, now_unix_s);
-            let _ = fallbacks.iter().find_map(|parts| self.put_in_force(parts, now_unix_s).ok());
+            let mut fallbacks = wanted.fallbacks(fault, in_force, now_unix_s);
+            let _ = fallbacks.find_map(|parts| self.put_in_force(&parts, now_unix_s).ok());
         }
-        let result = unread.map_or(done, Err);
+        let unfiled = self.filed().unread.clone().map(|why| PolicyFault::Records { why });
+        let result = unread.map_or(done, Err).and_then(|done| unfiled.map_or(Ok(done), Err));
         let fault = result.as_ref().err().map(ToString::to_string);
         let before = self.in_force.load();
         if before.refused != fault {
@@ -192,6 +193,16 @@ impl Engine {
             Ok(Reload::Unchanged | Reload::StillRefused) => {}
         }
         result
+    }
+
+    /// Puts rules in force that were on record before, because those that are on record now cannot be, and none are in force: a start must
+    /// not undo what was decided long ago. Whether these can be.
+    pub(crate) fn stand_in(&self, rules: FiledRules) -> bool {
+        let _alone = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let now_unix_s = Timestamp::now().unix_seconds();
+        let text = self.in_force.load().parts.text.clone();
+        let parts = Parts { rules: Arc::new(rules), ..Parts::new(text, &self.filed(), now_unix_s) };
+        self.put_in_force(&parts.with_sound_orders(now_unix_s), now_unix_s).is_ok()
     }
 
     fn put_in_force(&self, parts: &Parts, now_unix_s: i64) -> Result<Reload, PolicyFault> {

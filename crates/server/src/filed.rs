@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tollgate::policy::{Entry, PlainRow, StandingOrder};
-use tollgate_records::{self as records, OrderMistake, OrderRecord, RuleSet};
+use tollgate_records::{self as records, OrderMistake, OrderRecord, RuleSet, StoredVersion};
 
 /// What the database says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(crate) struct Filed {
     pub(crate) rules: Arc<FiledRules>,
     /// Oldest first. Some may have expired since.
     pub(crate) orders: Arc<Vec<StandingOrder>>,
+    /// What of it could not be read, and why: a line each. The rest counts, and what was read of it before.
+    pub(crate) unread: Option<String>,
 }
 
 /// The rule set.
@@ -26,6 +28,16 @@ impl FiledRules {
     /// Whether it says nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.rows.is_empty()
+    }
+}
+
+impl From<&StoredVersion> for FiledRules {
+    fn from(read: &StoredVersion) -> FiledRules {
+        FiledRules {
+            version: read.version.version,
+            entries: read.entries.iter().map(entry).collect(),
+            rows: read.rows.iter().map(row).collect(),
+        }
     }
 }
 

@@ -13,16 +13,20 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{sleep, timeout};
-use tollgate_records::{OrderRecord, Records, RecordsError, RecordsStatus, Timestamp};
+use tollgate_records::{OrderMistake, Records, RecordsError, RecordsStatus, Timestamp};
 
 use crate::engine::Engine;
-use crate::filed::{Filed, standing_order};
+use crate::filed::{Filed, FiledRules, standing_order};
 use crate::reload::reload;
 
 /// How long the doors stay shut for rules and orders that are to be there from the first request on.
 const FIRST_MAX: Duration = Duration::from_secs(1);
 /// How soon a read that failed is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
+/// Versions that are tried at a start, newest first, where the rules on record cannot be in force.
+const VERSIONS_MAX: usize = 20;
+/// Most lines of what could not be read.
+const UNREAD_MAX: usize = 20;
 /// How far off an expiry may be waited for at a time: the wall clock may be set meanwhile.
 const EXPIRY_MAX: Duration = Duration::from_mins(1);
 
@@ -51,20 +55,17 @@ async fn follow(engine: Arc<Engine>, records: Records, tell_first: oneshot::Send
     let mut news = records.news();
     loop {
         news.mark_unchanged();
-        let pause = match read(&records).await {
-            Ok(filed) => {
-                engine.file(filed);
-                let reloaded = Arc::clone(&engine);
-                // A large policy takes a while to compile.
-                let _ = spawn_blocking(move || reload(&reloaded, false)).await;
-                tell_first.take().map(|tell| tell.send(()));
-                until_expiry(&engine)
-            }
-            Err(error) => {
-                tracing::debug!(%error, "the records were not read");
-                Some(AGAIN)
-            }
-        };
+        let (filed, is_read) = read(&records, &engine.filed()).await;
+        engine.file(filed);
+        let reloaded = Arc::clone(&engine);
+        // A large policy takes a while to compile. Orders expire whether or not the database is there.
+        let _ = spawn_blocking(move || reload(&reloaded, false)).await;
+        if is_read && let Some(tell) = tell_first.take() {
+            stand_in(&engine, &records).await;
+            let _ = tell.send(());
+        }
+        let again = (!is_read).then_some(AGAIN);
+        let pause = [again, until_expiry(&engine)].into_iter().flatten().min();
         let expiry = async {
             match pause {
                 Some(pause) => sleep(pause).await,
@@ -79,6 +80,22 @@ async fn follow(engine: Arc<Engine>, records: Records, tell_first: oneshot::Send
     }
 }
 
+/// At the start, where the rules on record cannot be in force: those of the newest version that can be.
+async fn stand_in(engine: &Arc<Engine>, records: &Records) {
+    let loaded = engine.loaded();
+    if loaded.refused.is_none() || !loaded.parts.rules.is_empty() {
+        return;
+    }
+    for version in records.versions(None, VERSIONS_MAX).await.unwrap_or_default() {
+        let Ok(stored) = records.version(version.version).await else { continue };
+        let (standing, rules) = (Arc::clone(engine), FiledRules::from(&stored));
+        if !rules.is_empty() && spawn_blocking(move || standing.stand_in(rules)).await.unwrap_or(false) {
+            tracing::warn!(version = version.version, "rules of an earlier version are in force");
+            return;
+        }
+    }
+}
+
 /// How long until an order expires; not for ever, since the wall clock may be set.
 fn until_expiry(engine: &Engine) -> Option<Duration> {
     let expiry = Timestamp::from_unix_seconds(engine.loaded().next_expiry_unix_s?);
@@ -86,27 +103,42 @@ fn until_expiry(engine: &Engine) -> Option<Duration> {
     Some(Duration::from_micros(u64::try_from(micros).unwrap_or(0)).min(EXPIRY_MAX))
 }
 
-async fn read(records: &Records) -> Result<Filed, RecordsError> {
-    let rules = records.rule_set().await?;
-    let orders = records.orders(false).await?;
-    Ok(Filed {
-        rules: Arc::new((&rules).into()),
-        orders: Arc::new(orders.iter().filter_map(sound).collect()),
-    })
-}
-
-/// An order that somebody has broken by hand is nothing, and is told of.
-fn sound(order: &OrderRecord) -> Option<tollgate::policy::StandingOrder> {
-    standing_order(order)
-        .map_err(|mistake| {
-            tracing::error!(
-                order = mistake.order_id,
-                "a standing order is passed over: `{}` {}",
-                mistake.field,
-                mistake.why
-            );
-        })
-        .ok()
+/// What the database says, and whether it could be asked. What cannot be read is as it was `before`, and said.
+async fn read(records: &Records, before: &Filed) -> (Filed, bool) {
+    let mut unread: Vec<String> = Vec::new();
+    let mut is_read = true;
+    let mut note = |what: &str, error: &RecordsError| {
+        is_read &= !error.is_outage();
+        if !error.is_outage() {
+            unread.push(format!("{what} on record cannot be read: {error}"));
+        }
+    };
+    let rules = records.rule_set().await.map(|rules| Arc::new(FiledRules::from(&rules)));
+    let rules = rules.inspect_err(|error| note("the rules", error));
+    let orders = records.orders(false).await.inspect_err(|error| note("the orders", error));
+    if !is_read {
+        return (before.clone(), false);
+    }
+    let orders = orders.map(|orders| {
+        let mut sound = Vec::new();
+        for order in &orders {
+            match standing_order(order) {
+                Ok(order) => sound.push(order),
+                // It is nothing, and told of.
+                Err(OrderMistake { order_id, field, why }) => {
+                    unread.push(format!("order {order_id} is passed over: `{field}` {why}"));
+                }
+            }
+        }
+        Arc::new(sound)
+    });
+    unread.truncate(UNREAD_MAX);
+    let filed = Filed {
+        rules: rules.unwrap_or_else(|_| Arc::clone(&before.rules)),
+        orders: orders.unwrap_or_else(|_| Arc::clone(&before.orders)),
+        unread: (!unread.is_empty()).then(|| unread.join("\n")),
+    };
+    (filed, true)
 }
 
 /// How the database is, in a word or two.

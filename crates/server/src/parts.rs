@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tollgate::policy::{Composition, Mistake, Policy, Source, Sources, StandingOrder};
+use tollgate::policy::{Composition, Mistake, Mistakes, ORDERS_MAX, Policy, Source, Sources, StandingOrder};
 
 use crate::filed::{Filed, FiledRules};
 use crate::policy_source::{PolicyFault, PolicyText, short_hash};
@@ -47,45 +47,59 @@ impl Parts {
         Policy::compose(&sources).map_err(PolicyFault::Mistakes)
     }
 
-    /// The same without the orders that have mistakes, such as those about a rule that is gone.
+    /// The same without the orders that have mistakes, such as those about a rule that is gone, and without those that are too many.
     pub(crate) fn with_sound_orders(mut self, now_unix_s: i64) -> Parts {
+        self.keep_orders(|at, _| at < ORDERS_MAX);
         // Not all mistakes are shown at once.
         for _ in 0..ROUNDS_MAX {
-            let Err(PolicyFault::Mistakes(mistakes)) = self.compose(now_unix_s) else { break };
+            let Err(PolicyFault::Mistakes(mistakes)) = self.compose(now_unix_s) else { return self };
             let broken: HashSet<i64> = mistakes.iter().filter_map(of_order).collect();
             if broken.is_empty() {
-                break;
+                return self;
             }
-            let sound = self.orders.iter().filter(|order| !broken.contains(&order.id));
-            self.orders = Arc::new(sound.cloned().collect());
+            self.keep_orders(|_, order| !broken.contains(&order.id));
         }
+        // So many are about rules that are gone: whoever is blocked by name or address stays so.
+        self.keep_orders(|_, order| order.order.rule().is_none());
         self
     }
 
-    /// What to put in force if these are refused for a fault and `good` ones are in force: as many of these as can be, orders before all.
-    /// Orders that nothing but themselves is wrong with keep nothing else from coming into force.
-    pub(crate) fn fallbacks(&self, fault: &PolicyFault, good: &Parts, now_unix_s: i64) -> Vec<Parts> {
-        let mut fallbacks: Vec<Parts> = Vec::new();
-        if let PolicyFault::Mistakes(mistakes) = fault
-            && mistakes.iter().all(|mistake| of_order(mistake).is_some())
-        {
-            fallbacks.push(self.clone().with_sound_orders(now_unix_s));
+    fn keep_orders(&mut self, is_kept: impl Fn(usize, &StandingOrder) -> bool) {
+        let kept = self.orders.iter().enumerate().filter(|(at, order)| is_kept(*at, order));
+        let kept: Vec<StandingOrder> = kept.map(|(_, order)| order.clone()).collect();
+        if kept.len() < self.orders.len() {
+            self.orders = Arc::new(kept);
         }
-        for orders in [&self.orders, &good.orders] {
-            for (text, rules) in [
+    }
+
+    /// What to put in force if these are refused for a fault and `good` ones are in force: as many of these as can be, orders before all.
+    /// Orders that nothing but themselves is wrong with keep nothing else from coming into force. What is in force comes last.
+    pub(crate) fn fallbacks(
+        &self,
+        fault: &PolicyFault,
+        good: &Parts,
+        now_unix_s: i64,
+    ) -> impl Iterator<Item = Parts> {
+        let is_of_orders = |mistakes: &Mistakes| mistakes.iter().all(|mistake| of_order(mistake).is_some());
+        let is_of_orders = matches!(fault, PolicyFault::Mistakes(mistakes) if is_of_orders(mistakes));
+        let of = |orders: &Arc<Vec<StandingOrder>>| {
+            [
                 (&self.text, &self.rules),
                 (&self.text, &good.rules),
                 (&good.text, &self.rules),
                 (&good.text, &good.rules),
-            ] {
-                let parts =
-                    Parts { text: text.clone(), rules: Arc::clone(rules), orders: Arc::clone(orders) };
-                if parts != *self && !fallbacks.contains(&parts) {
-                    fallbacks.push(parts);
-                }
-            }
-        }
-        fallbacks
+            ]
+            .map(|(text, rules)| Parts {
+                text: text.clone(),
+                rules: Arc::clone(rules),
+                orders: Arc::clone(orders),
+            })
+        };
+        let (wanted, kept) = (of(&self.orders), of(&good.orders));
+        // To look for sound orders is work, so it is done when nothing before was of use.
+        let sound = move |parts: Parts| parts.with_sound_orders(now_unix_s);
+        let first = is_of_orders.then(|| self.clone()).into_iter().map(sound);
+        first.chain(wanted.clone()).chain(wanted.into_iter().map(sound)).chain(kept)
     }
 
     /// Tells one policy from another: that of the text where there is nothing else.
@@ -113,7 +127,7 @@ fn of_order(mistake: &Mistake) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use tollgate::policy::{Entry, Order};
+    use tollgate::policy::{Entry, Mode, Order, PlainRow, Who};
 
     use super::*;
 
@@ -129,23 +143,31 @@ mod tests {
         StandingOrder { id, order: Order::KillSwitch { rule: None }, reason, author, expires: Some(id + 10) }
     }
 
+    fn text() -> PolicyText {
+        PolicyText { name: "p".to_owned(), text: "{name: api, scope: ip, rate: 1, burst: 1}".to_owned() }
+    }
+
+    /// Blocks somebody, for good.
+    fn block(id: i64) -> StandingOrder {
+        let who = Who::User(id.to_string());
+        StandingOrder { order: Order::Block { who }, expires: None, ..order(id) }
+    }
+
     fn unread() -> PolicyFault {
         PolicyFault::Unread { path: "p".into(), why: "gone".to_owned() }
     }
 
     #[test]
     fn an_order_about_a_rule_that_is_gone_keeps_no_other_from_being_in_force() {
-        let text =
-            PolicyText { name: "p".to_owned(), text: "{name: api, scope: ip, rate: 1, burst: 1}".to_owned() };
         let of_rule = |id, rule: &str| StandingOrder {
             order: Order::KillSwitch { rule: Some(rule.to_owned()) },
             expires: None,
             ..order(id)
         };
         let orders = Arc::new(vec![of_rule(1, "api"), of_rule(2, "gone")]);
-        let wanted = Parts { text, rules: Arc::default(), orders };
+        let wanted = Parts { text: text(), rules: Arc::default(), orders };
         let fault = wanted.compose(0).unwrap_err();
-        let first = wanted.fallbacks(&fault, &wanted, 0).remove(0);
+        let first = wanted.fallbacks(&fault, &wanted, 0).next().unwrap();
         assert_eq!(first.orders.iter().map(|order| order.id).collect::<Vec<_>>(), [1]);
         assert!(first.compose(0).is_ok());
     }
@@ -153,29 +175,56 @@ mod tests {
     #[test]
     fn orders_are_the_last_to_be_given_up_and_what_is_in_force_comes_last() {
         let (wanted, good) = (parts("new", "new", 1), parts("old", "old", 0));
-        let said = |parts: &Parts| {
-            (parts.text.text.clone(), parts.rules.entries[0].name.clone(), parts.orders.len())
-        };
-        let fallbacks: Vec<_> = wanted.fallbacks(&unread(), &good, 0).iter().map(said).collect();
-        let expected = [
-            ("new", "old", 1),
-            ("old", "new", 1),
-            ("old", "old", 1),
-            ("new", "new", 0),
-            ("new", "old", 0),
-            ("old", "new", 0),
-            ("old", "old", 0),
-        ];
-        assert_eq!(
-            fallbacks,
-            expected.map(|(text, rules, orders)| (text.to_owned(), rules.to_owned(), orders))
-        );
+        let said =
+            |parts: Parts| (parts.text.text.clone(), parts.rules.entries[0].name.clone(), parts.orders.len());
+        let fallbacks: Vec<_> = wanted.fallbacks(&unread(), &good, 0).map(said).collect();
+        let combined = [("new", "new"), ("new", "old"), ("old", "new"), ("old", "old")];
+        let with = |orders| combined.map(|(text, rules)| (text.to_owned(), rules.to_owned(), orders));
+        // Those of the middle have the orders that are sound, which is all.
+        assert_eq!(fallbacks, [with(1), with(1), with(0)].concat());
     }
 
     #[test]
-    fn nothing_is_tried_twice() {
-        let (wanted, good) = (parts("new", "same", 0), parts("old", "same", 0));
-        assert_eq!(wanted.fallbacks(&unread(), &good, 0), [good]);
+    fn of_too_many_orders_all_but_the_last_are_in_force() {
+        let orders = Arc::new((1..=20_010).map(block).collect());
+        let sound = Parts { text: text(), rules: Arc::default(), orders }.with_sound_orders(0);
+        assert!(sound.compose(0).is_ok());
+        assert_eq!(sound.orders.len(), ORDERS_MAX);
+    }
+
+    #[test]
+    fn whoever_is_blocked_stays_so_however_many_orders_are_about_rules_that_are_gone() {
+        let of_rule = |id| StandingOrder {
+            order: Order::KillSwitch { rule: Some(format!("gone-{id}")) },
+            expires: None,
+            ..order(id)
+        };
+        let orders = Arc::new((2..=2_000).map(of_rule).chain([block(1)]).collect());
+        let sound = Parts { text: text(), rules: Arc::default(), orders }.with_sound_orders(0);
+        assert!(sound.compose(0).is_ok());
+        assert_eq!(sound.orders.iter().map(|order| order.id).collect::<Vec<_>>(), [1]);
+    }
+
+    #[test]
+    fn after_a_restart_a_broken_row_and_an_order_about_another_row_lift_no_block() {
+        let row = |rule_id, key_pattern: &str| PlainRow {
+            rule_id,
+            key_pattern: key_pattern.to_owned(),
+            scope: "global".to_owned(),
+            rate_per_second: "1".to_owned(),
+            burst_capacity: "3".to_owned(),
+            is_active: true,
+            ..PlainRow::default()
+        };
+        let rows = vec![row(1, "global"), row(2, "nonsense:{")];
+        let rules = Arc::new(FiledRules { rows, ..FiledRules::default() });
+        let of_row = Order::Mode { rule: "global-1".to_owned(), mode: Mode::Shadow };
+        let of_row = StandingOrder { order: of_row, expires: None, ..order(2) };
+        let wanted = Parts { text: text(), rules, orders: Arc::new(vec![block(1), of_row]) };
+        let at_start = Parts { text: text(), rules: Arc::default(), orders: Arc::default() };
+        let fault = wanted.compose(0).unwrap_err();
+        let in_force = wanted.fallbacks(&fault, &at_start, 0).find(|parts| parts.compose(0).is_ok()).unwrap();
+        assert!(in_force.orders.iter().any(|order| order.id == 1), "{:?}", in_force.orders);
     }
 
     #[test]

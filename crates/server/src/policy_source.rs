@@ -50,6 +50,11 @@ pub enum PolicyFault {
     Mistakes(Mistakes),
     /// The limiter refuses it.
     Unenforceable(PolicyError),
+    /// Something on record cannot be read.
+    Records {
+        /// What, and why: a line each.
+        why: String,
+    },
     /// A key for tokens that it names cannot be used.
     Keys {
         /// What messages call the policy.
@@ -140,6 +145,7 @@ impl fmt::Display for PolicyFault {
             }
             PolicyFault::Mistakes(mistakes) => write!(f, "{mistakes}"),
             PolicyFault::Unenforceable(error) => write!(f, "{error}"),
+            PolicyFault::Records { why } => write!(f, "{why}"),
             PolicyFault::Keys { policy, error } => write!(f, "{policy}: {error}"),
         }
     }

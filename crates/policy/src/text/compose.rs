@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Composition, Rule, Source, Sources};
+use crate::{Composition, ORDERS_MAX, Rule, Source, Sources};
 
 use super::document::{RULES_MAX, TypedPolicy};
 use super::entry::ReadEntry;
@@ -16,9 +16,6 @@ use super::plain_row::{KEY_PATTERN, RULE_ID, ReadRow};
 use super::rule::TypedRule;
 use super::standing::{self, Effects};
 use super::tree::{Place, cut};
-
-/// Most orders that stand at a time.
-const ORDERS_MAX: usize = 20_000;
 
 /// See [`crate::Policy::compose`].
 pub(crate) fn compose(sources: &Sources<'_>) -> Result<Composition, Mistakes> {
