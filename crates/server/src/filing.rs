@@ -149,3 +149,132 @@ pub(crate) fn standing(status: &RecordsStatus) -> &'static str {
         RecordsStatus::Failing { .. } => "failing",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use sqlx::{Connection, SqliteConnection};
+    use tollgate::policy::{Order, Who};
+    use tollgate_records::{Author, Entry, NewOrder, RecordsOptions, RecordsUrl, RuleSetChange, Timestamp};
+
+    use super::*;
+    use crate::policy_source::PolicySource;
+
+    /// Longest that anything may take.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A database in a folder of its own.
+    struct Room {
+        folder: std::path::PathBuf,
+        records: Records,
+    }
+
+    impl Room {
+        async fn new() -> Room {
+            static NEXT: AtomicU32 = AtomicU32::new(0);
+            let name =
+                format!("tollgate-filing-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let folder = std::env::temp_dir().join(name);
+            let url = RecordsUrl::sqlite(folder.join("tollgate.db"));
+            let records = Records::open(&url, RecordsOptions::default()).unwrap();
+            records.ready().await;
+            Room { folder, records }
+        }
+
+        /// An instance that starts with this database.
+        async fn instance(&self) -> (Arc<Engine>, Filing) {
+            let mut engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
+            engine.records = Some(self.records.clone());
+            let engine = Arc::new(engine);
+            let filing = Filing::begin(&engine).await.unwrap();
+            (engine, filing)
+        }
+
+        /// Puts an entry on record, whatever it says.
+        async fn put(&self, base: i64, name: &str, text: &str) {
+            let change =
+                RuleSetChange { put_entries: vec![Entry::new(name, text)], ..RuleSetChange::default() };
+            self.records.apply(base, &change, &Author::new("test"), "a test", |_| Ok(())).await.unwrap();
+        }
+
+        async fn block(&self, user: &str, expires_at: Option<Timestamp>) {
+            let order = Order::Block { who: Who::User(user.to_owned()) };
+            let new = NewOrder { order, reason: "abuse".to_owned(), expires_at };
+            self.records.give_order(&new, &Author::new("test")).await.unwrap();
+        }
+    }
+
+    impl Drop for Room {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    #[track_caller]
+    fn has_rule(engine: &Engine, name: &str) -> bool {
+        engine.limiter.policy().rules.iter().any(|rule| &*rule.name == name)
+    }
+
+    /// Waits until it is so.
+    async fn until(is_so: impl Fn() -> bool) {
+        let waiting = async {
+            while !is_so() {
+                sleep(Duration::from_millis(10)).await;
+            }
+        };
+        timeout(PATIENCE, waiting).await.expect("it is so in time");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn rules_and_orders_are_in_force_from_the_start_and_followed() {
+        let room = Room::new().await;
+        room.put(0, "search", "{name: search, path: /search, scope: ip, rate: 1, burst: 1}").await;
+        let (engine, filing) = room.instance().await;
+        assert!(has_rule(&engine, "search"));
+        room.block("eve", None).await;
+        until(|| has_rule(&engine, "order-1")).await;
+        filing.end().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_start_with_a_broken_rule_on_record_takes_the_rules_of_the_version_before() {
+        let room = Room::new().await;
+        room.put(0, "search", "{name: search, path: /search, scope: ip, rate: 1, burst: 1}").await;
+        room.put(1, "broken", "{name: broken, nonsense: 1}").await;
+        room.block("eve", None).await;
+        let (engine, filing) = room.instance().await;
+        assert!(has_rule(&engine, "search") && has_rule(&engine, "order-1"));
+        let loaded = engine.loaded();
+        assert!(loaded.refused.as_ref().is_some_and(|why| why.contains("nonsense")), "{:?}", loaded.refused);
+        assert_eq!(loaded.parts.rules.version, 1);
+        filing.end().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_order_expires_while_the_database_is_away() {
+        let room = Room::new().await;
+        let soon = Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() + 2);
+        room.block("eve", Some(soon)).await;
+        let (engine, filing) = room.instance().await;
+        assert!(has_rule(&engine, "order-1"));
+        room.records.close().await;
+        until(|| !has_rule(&engine, "order-1")).await;
+        filing.end().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_rule_on_record_that_is_no_text_is_told_and_keeps_nobody_from_being_blocked() {
+        let room = Room::new().await;
+        let (engine, filing) = room.instance().await;
+        let url = format!("sqlite:{}", room.folder.join("tollgate.db").display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        let insert =
+            "INSERT INTO tollgate_entries (name, text, is_active) VALUES ('x', CAST(x'ff41' AS TEXT), TRUE)";
+        sqlx::query(insert).execute(&mut connection).await.unwrap();
+        until(|| engine.loaded().refused.is_some()).await;
+        room.block("eve", None).await;
+        until(|| has_rule(&engine, "order-1")).await;
+        filing.end().await;
+    }
+}
