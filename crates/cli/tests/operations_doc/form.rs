@@ -16,10 +16,12 @@ const COUNTING: [&str; 9] = [
 /// The words of each line, with `#` for what differs from run to run. Columns are as wide as their cells make them.
 pub(crate) fn form(typed: &str, lines: &[String]) -> Vec<Vec<String>> {
     let is_counting = COUNTING.iter().any(|command| typed.contains(command));
-    lines
-        .iter()
-        .map(|line| line.split_whitespace().map(|word| of_word(word, is_counting)).collect())
-        .collect()
+    let compared = |line: &String| {
+        // A cursor stands at the end.
+        let line = line.split_once("--cursor ").map_or(line.as_str(), |(before, _)| before);
+        line.split_whitespace().map(|word| of_word(word, is_counting)).collect()
+    };
+    lines.iter().map(compared).collect()
 }
 
 fn of_word(word: &str, is_counting: bool) -> String {
