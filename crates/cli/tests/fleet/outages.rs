@@ -31,7 +31,9 @@ async fn without_its_database_an_instance_serves_and_says_so_and_catches_up_when
         return;
     }
     let mut server = PostgresServer::prepare();
-    let mut instance = Instance::begin(&server.url("records_0"), POLICY, &[]);
+    let place = Place::later(&server, "later");
+    let mut instance = Instance::begin(&place.typed_url, POLICY, &[]);
+    assert_eq!(instance.server.times_said("the database of the records does not answer"), 1);
     assert_eq!(instance.admits_of(5, "42"), 2);
     deny(&instance, 0..97);
     until("it is told", || async { instance.readyz()["records"] == "failing" }).await;
@@ -42,11 +44,9 @@ async fn without_its_database_an_instance_serves_and_says_so_and_catches_up_when
     until("they are queued", || async { instance.violations() == counted }).await;
     let refused = instance.ask("POST", "orders", &json!({ "kind": "block", "who": "user:eve", "reason": "x" }));
     assert_eq!((refused.status, refused.json()["reason"].as_str()), (503, Some("records_unavailable")));
-    instance.server.wait_for("the database of the records does not answer");
 
     server.restart().await;
-    let place = Place::on(&server).await;
-    assert_eq!(place.typed_url, server.url("records_0"), "the first of this process");
+    server.create_database("later").await;
     until("it is ready", || async { instance.is_ready() }).await;
     assert_eq!(instance.metric("tollgate_records_up"), 1);
     instance.server.wait_for("the database of the records is back");

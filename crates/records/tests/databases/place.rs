@@ -47,6 +47,11 @@ impl Place {
         Place { typed_url: server.url(&name), folder: None }
     }
 
+    /// A database that is yet to be created, of a server that need not run yet.
+    pub(crate) fn later(server: &PostgresServer, name: &str) -> Place {
+        Place { typed_url: server.url(name), folder: None }
+    }
+
     /// The same database by another port.
     pub(crate) async fn behind(server: &PostgresServer, port: u16) -> Place {
         let place = Place::on(server).await;
