@@ -46,7 +46,11 @@ async fn four_rows_put_in_by_plain_sql_are_in_force_within_a_second(place: Place
         assert_eq!(admitted(instance, rule), count, "{rule}");
     }
     let denied = exhausted(instance, "free", "free", 50, 10);
-    assert_eq!((&denied["violated"][0]["rule"], &denied["violated"][0]["scope"]), (&json!("user-1"), &json!("user")), "{denied}");
+    assert_eq!(
+        (&denied["violated"][0]["rule"], &denied["violated"][0]["scope"]),
+        (&json!("user-1"), &json!("user")),
+        "{denied}"
+    );
     let denied = exhausted(instance, "pro", "pro", 500, 100);
     assert_eq!(denied["violated"][0]["rule"], "user-2", "{denied}");
     let endpoint = admitted(instance, "endpoint-3");
@@ -126,8 +130,12 @@ async fn an_order_ends_within_a_second_of_its_expiry(instances: &[Instance; 2]) 
     // Expiries are whole seconds, counted from the second that has begun.
     let (earliest, latest) = (Duration::from_secs(2), Duration::from_secs(3));
     assert!(given["expires_at"].is_string(), "{given}");
-    until("somebody admits mal", || async { instances.iter().any(|instance| instance.would_admit("mal")) }).await;
+    until("somebody admits mal", || async { instances.iter().any(|instance| instance.would_admit("mal")) })
+        .await;
     let first = given_at.elapsed();
     assert!(first + Duration::from_millis(200) >= earliest, "too early: {first:?}");
-    in_force(given_at + latest, "an order that has expired", instances, |instance| instance.would_admit("mal")).await;
+    in_force(given_at + latest, "an order that has expired", instances, |instance| {
+        instance.would_admit("mal")
+    })
+    .await;
 }

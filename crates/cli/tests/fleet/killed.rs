@@ -38,9 +38,9 @@ async fn no_check_notices_that_postgresql_is_killed_and_every_denial_is_accounte
 
     server.restart().await;
     let back = now();
-    let rule = "INSERT INTO tollgate_entries (name, text) VALUES ('api', '{name: api, scope: user, rate: 1/h, burst: 2, cost: 2}')";
+    let rule = "INSERT INTO tollgate_entries (name, text) VALUES ('api', '{name: api, scope: user, rate: 1/h, burst: 1}')";
     place.sql(rule).await.unwrap();
-    let is_so = |instance: &Instance| instance.peek("new").json()["remaining"] == 0;
+    let is_so = |instance: &Instance| instance.peek("new").json()["limit"] == 1;
     in_force(back, "a rule changed at the database's return", std::slice::from_ref(&instance), is_so).await;
     let seen = checks.end();
     println!("{seen:?}");

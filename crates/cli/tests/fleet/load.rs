@@ -39,7 +39,8 @@ impl Load {
     /// Every other check of each client is denied.
     pub(crate) fn checks(door: SocketAddr) -> Load {
         Load::begin(CLIENTS, EVERY, door, |client, number| {
-            let (user, path) = (format!("load-{client}-{number}"), ["/a", "/dear?cost=2"][number as usize % 2]);
+            let (user, path) =
+                (format!("load-{client}-{number}"), ["/a", "/dear?cost=2"][number as usize % 2]);
             ("/v1/check", json!({ "method": "GET", "path": path, "user": user }).to_string())
         })
     }
@@ -47,9 +48,7 @@ impl Load {
     /// More denials than can be kept while the database is away for long.
     pub(crate) fn flood(door: SocketAddr) -> Load {
         Load::begin(1, BATCH_EVERY, door, |_, number| {
-            let check = |at: u32| {
-                json!({ "method": "GET", "path": "/dear?cost=2", "user": format!("flood-{number}-{at}") })
-            };
+            let check = |at: u32| json!({ "method": "GET", "path": "/dear?cost=2", "user": format!("flood-{number}-{at}") });
             let checks: Vec<_> = (0..BATCH).map(check).collect();
             ("/v1/check/batch", json!({ "checks": checks }).to_string())
         })

@@ -71,7 +71,10 @@ async fn in_a_shared_store_a_reset_and_a_grant_are_done_once_for_all_and_blocks_
     one.done("POST", "buckets/grant", &grant);
     assert_eq!(admitted("42"), 1, "once for all");
     let audit = one.told("audit");
-    assert!(audit.to_string().contains("bucket.reset") && audit.to_string().contains("bucket.grant"), "{audit}");
+    assert!(
+        audit.to_string().contains("bucket.reset") && audit.to_string().contains("bucket.grant"),
+        "{audit}"
+    );
 
     one.order(&json!({ "kind": "block", "who": "user:eve", "reason": "scraper" }));
     until("eve is blocked", || async { instances.iter().all(|instance| !instance.would_admit("eve")) }).await;
@@ -87,7 +90,8 @@ async fn in_memory_a_look_at_a_bucket_says_what_is_so() {
 
 /// What it holds, and when it can pay again: no sooner than it says, and no later (A6).
 async fn a_look_is_true(instances: &[Instance]) {
-    let check = |instance: &Instance| instance.server.post("/v1/check", r#"{"path": "/waits", "ip": "192.0.2.9"}"#);
+    let check =
+        |instance: &Instance| instance.server.post("/v1/check", r#"{"path": "/waits", "ip": "192.0.2.9"}"#);
     let (first, last) = (&instances[0], &instances[instances.len() - 1]);
     let whole = first.bucket("waits", "192.0.2.9");
     assert_eq!((&whole["balance"], &whole["next_admit_ms"]), (&json!(1), &json!(0)), "{whole}");

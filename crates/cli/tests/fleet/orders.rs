@@ -45,8 +45,7 @@ async fn orders_given_at_one_instance_stand_at_all_until_revoked(place: Place) {
     revoke(more);
     everywhere(&instances, "big has as much as others", |instance| limit(instance, "big") == 2).await;
 
-    let shadow =
-        other.order(&json!({ "kind": "mode", "rule": "api", "mode": "shadow", "reason": "watch" }));
+    let shadow = other.order(&json!({ "kind": "mode", "rule": "api", "mode": "shadow", "reason": "watch" }));
     everywhere(&instances, "api watches", |instance| instance.would_admit("vic")).await;
     revoke(shadow);
     everywhere(&instances, "api is enforced", |instance| !instance.would_admit("vic")).await;
@@ -67,8 +66,7 @@ async fn orders_that_expire_end_at_all_instances(place: Place) {
     }
     one.order(&json!({ "kind": "block", "who": "user:eve", "reason": "scraper", "expires": "3s" }));
     other.order(&json!({ "kind": "allow", "who": "user:vic", "reason": "partner", "expires": "3s" }));
-    let is_standing =
-        |instance: &Instance| !instance.would_admit("eve") && instance.would_admit("vic");
+    let is_standing = |instance: &Instance| !instance.would_admit("eve") && instance.would_admit("vic");
     everywhere(&instances, "the orders stand", is_standing).await;
     let is_over = |instance: &Instance| instance.would_admit("eve") && !instance.would_admit("vic");
     everywhere(&instances, "the orders are over", is_over).await;

@@ -42,7 +42,8 @@ async fn without_its_database_an_instance_serves_and_says_so_and_catches_up_when
     assert_eq!(instance.metric("tollgate_records_up"), 0);
     let counted = Counted { denied: 100, stored: 0, sampled_out: 0, dropped: 0, queued: 100 };
     until("they are queued", || async { instance.violations() == counted }).await;
-    let refused = instance.ask("POST", "orders", &json!({ "kind": "block", "who": "user:eve", "reason": "x" }));
+    let refused =
+        instance.ask("POST", "orders", &json!({ "kind": "block", "who": "user:eve", "reason": "x" }));
     assert_eq!((refused.status, refused.json()["reason"].as_str()), (503, Some("records_unavailable")));
 
     server.restart().await;
@@ -97,7 +98,8 @@ async fn a_file_that_may_not_grow_is_told_of_and_harms_no_check_and_all_is_store
     counted.assert_exact();
     assert_eq!((counted.denied, counted.stored), (100, 0), "{counted:?}");
     assert_eq!(instance.metric("tollgate_violations_failing"), 1);
-    let refused = instance.ask("POST", "orders", &json!({ "kind": "block", "who": "user:mal", "reason": "x" }));
+    let refused =
+        instance.ask("POST", "orders", &json!({ "kind": "block", "who": "user:mal", "reason": "x" }));
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(!instance.would_admit("eve"), "what stood still stands");
     assert_eq!(instance.admits_of(5, "42"), 2);

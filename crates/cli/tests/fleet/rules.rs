@@ -89,9 +89,8 @@ async fn of_two_changes_at_once_one_wins_and_the_other_is_told_who_and_when(plac
             let rule = json!({ "name": format!("{name}-{round}"), "scope": "ip", "rate": "1/s", "burst": 9 });
             json!({ "rules": [{ "rule": rule }], "base_version": base })
         };
-        let asking = |(instance, name): &(Instance, &str)| {
-            instance.asking("POST", "rules/apply", &change(name, base))
-        };
+        let asking =
+            |(instance, name): &(Instance, &str)| instance.asking("POST", "rules/apply", &change(name, base));
         let answers = callers.each_ref().map(asking).map(|mut asked| asked.answer());
         let winner = answers.iter().position(|answer| answer.status == 200).unwrap();
         let (lost, loser) = (&answers[1 - winner], &callers[1 - winner]);

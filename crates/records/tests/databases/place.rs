@@ -55,7 +55,10 @@ impl Place {
     /// The same database by another port.
     pub(crate) async fn behind(server: &PostgresServer, port: u16) -> Place {
         let place = Place::on(server).await;
-        Place { typed_url: place.typed_url.replace(&server.port.to_string(), &port.to_string()), folder: None }
+        Place {
+            typed_url: place.typed_url.replace(&server.port.to_string(), &port.to_string()),
+            folder: None,
+        }
     }
 
     pub(crate) fn url(&self) -> RecordsUrl {
