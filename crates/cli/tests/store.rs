@@ -8,6 +8,8 @@ mod component;
 mod http_client;
 #[path = "beside/mortal.rs"]
 mod mortal;
+#[path = "beside/redis_server.rs"]
+mod redis_server;
 #[path = "serve/resp_client.rs"]
 mod resp_client;
 #[path = "serve/scratch.rs"]
@@ -16,75 +18,13 @@ mod scratch;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod server;
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use component::{is_skipped, tool};
-use mortal::mortal;
+use component::is_skipped;
+use redis_server::{Redis, eventually};
 use resp_client::RespClient;
 use scratch::Scratch;
-use server::{PATIENCE, Server, tollgate};
-
-/// A real Redis on a port that was free.
-struct Redis {
-    child: Child,
-    port: u16,
-}
-
-impl Redis {
-    fn start() -> Redis {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Redis::at(port)
-    }
-
-    fn at(port: u16) -> Redis {
-        let mut command = mortal(tool("bin/redis"));
-        command.args([
-            "--port",
-            &port.to_string(),
-            "--bind",
-            "127.0.0.1",
-            "--save",
-            "",
-            "--appendonly",
-            "no",
-        ]);
-        command.current_dir(std::env::temp_dir()).stdin(Stdio::null()).stdout(Stdio::null());
-        let child = command.spawn().unwrap();
-        eventually("Redis listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Redis { child, port }
-    }
-
-    fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-#[track_caller]
-fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let looks = PATIENCE.as_millis() / 10;
-    let came = (0..looks).any(|_| {
-        let is_so = is_so();
-        if !is_so {
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
-        is_so
-    });
-    assert!(came, "never: {what}");
-}
+use server::{Server, tollgate};
 
 /// A policy whose store may take its time, so that nothing falls back because the machine is slow.
 const POLICY: &str =

@@ -2,11 +2,11 @@
 
 use std::sync::{PoisonError, RwLock};
 
-use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::records_url::Place;
 use crate::session::Session;
@@ -37,6 +37,11 @@ impl Pool {
                         .idle_timeout(None)
                         .max_lifetime(None)
                         .test_before_acquire(false)
+                        // SQLite ends a transaction by itself when the disk fails, and the driver, who did not end it, begins no other on
+                        // that connection.
+                        .before_acquire(|connection, _| {
+                            Box::pin(async { Ok(!connection.is_in_transaction()) })
+                        })
                 };
                 Some(Pool::Sqlite {
                     writer: of(1).connect_lazy_with(connect.clone()),

@@ -144,6 +144,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     });
     // Ends with the program.
     tokio::spawn(Arc::clone(&gatehouse.operations).follow());
+    gatehouse.operations.has_begun().await;
     let (stop_doors, doors_stop) = watch::channel(false);
     let (stop_health, health_stops) = watch::channel(false);
     let (mut open_doors, mut health) = (JoinSet::new(), JoinSet::new());

@@ -13,7 +13,8 @@ use super::{PostgresServer, SET_UP_MAX, is_postgres_skipped};
 
 /// An empty database that nobody else uses.
 pub(crate) struct Place {
-    url: String,
+    /// As a person types it, with its password.
+    pub(crate) typed_url: String,
     /// Goes with the place.
     folder: Option<PathBuf>,
 }
@@ -28,7 +29,7 @@ impl Place {
     /// A file that does not exist yet, in a folder that does not either.
     pub(crate) fn sqlite() -> Place {
         let folder = std::env::temp_dir().join(format!("tollgate-records-{}-{}", std::process::id(), next()));
-        Place { url: format!("sqlite:{}/state/tollgate.db", folder.display()), folder: Some(folder) }
+        Place { typed_url: format!("sqlite:{}/state/tollgate.db", folder.display()), folder: Some(folder) }
     }
 
     /// A database of the server that all tests of this binary share; `None` where it is left out.
@@ -43,22 +44,30 @@ impl Place {
     pub(crate) async fn on(server: &PostgresServer) -> Place {
         let name = format!("records_{}", next());
         server.create_database(&name).await;
-        Place { url: server.url(&name), folder: None }
+        Place { typed_url: server.url(&name), folder: None }
+    }
+
+    /// A database that is yet to be created, of a server that need not run yet.
+    pub(crate) fn later(server: &PostgresServer, name: &str) -> Place {
+        Place { typed_url: server.url(name), folder: None }
     }
 
     /// The same database by another port.
     pub(crate) async fn behind(server: &PostgresServer, port: u16) -> Place {
         let place = Place::on(server).await;
-        Place { url: place.url.replace(&server.port.to_string(), &port.to_string()), folder: None }
+        Place {
+            typed_url: place.typed_url.replace(&server.port.to_string(), &port.to_string()),
+            folder: None,
+        }
     }
 
     pub(crate) fn url(&self) -> RecordsUrl {
-        RecordsUrl::parse(&self.url).unwrap()
+        RecordsUrl::parse(&self.typed_url).unwrap()
     }
 
     /// Where the file is.
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(self.url.strip_prefix("sqlite:").unwrap())
+        PathBuf::from(self.typed_url.strip_prefix("sqlite:").unwrap())
     }
 
     /// Another instance, which is ready.
@@ -74,11 +83,11 @@ impl Place {
 
     /// A connection for whoever types SQL.
     pub(crate) async fn hand(&self) -> Hand {
-        if self.url.starts_with("sqlite:") {
+        if self.typed_url.starts_with("sqlite:") {
             let options = SqliteConnectOptions::new().filename(self.path()).busy_timeout(SET_UP_MAX);
             Hand::Sqlite(options.disable_statement_logging().connect().await.unwrap())
         } else {
-            let options = PgConnectOptions::from_str(&self.url).unwrap();
+            let options = PgConnectOptions::from_str(&self.typed_url).unwrap();
             Hand::Postgres(options.disable_statement_logging().connect().await.unwrap())
         }
     }

@@ -109,17 +109,29 @@ impl PostgresServer {
         }
     }
 
+    /// Kills it and all its children, none of which learns of it (`kill -9`).
+    pub(crate) fn kill_hard(&mut self) {
+        // It starts nobody else meanwhile.
+        self.signal_all("STOP");
+        let children = self.children();
+        let mut server = self.child.take().unwrap();
+        signal(&server, "KILL");
+        server.wait().unwrap();
+        send(&children, "KILL");
+    }
+
     /// `STOP` or `CONT`, to the server and to whom it serves.
     pub(crate) fn signal_all(&self, name: &str) {
         // The server first: one that is stopped starts nobody else.
-        let server = self.child.as_ref().unwrap();
-        signal(server, name);
-        let children =
-            Command::new("ps").args(["-o", "pid=", "--ppid", &server.id().to_string()]).output().unwrap();
-        for pid in String::from_utf8(children.stdout).unwrap().split_whitespace() {
-            // Whoever ended meanwhile needs no signal.
-            let _ = Command::new("kill").args(["-s", name, pid]).stderr(Stdio::null()).status();
-        }
+        signal(self.child.as_ref().unwrap(), name);
+        send(&self.children(), name);
+    }
+
+    /// The processes that it has started.
+    fn children(&self) -> Vec<String> {
+        let server = self.child.as_ref().unwrap().id().to_string();
+        let children = Command::new("ps").args(["-o", "pid=", "--ppid", &server]).output().unwrap();
+        String::from_utf8(children.stdout).unwrap().split_whitespace().map(str::to_owned).collect()
     }
 
     pub(crate) async fn connect(&self, database: &str) -> sqlx::Result<PgConnection> {
@@ -169,6 +181,13 @@ fn is_root() -> bool {
 
 fn signal(child: &Child, name: &str) {
     let _ = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+}
+
+fn send(pids: &[String], name: &str) {
+    for pid in pids {
+        // Whoever ended meanwhile needs no signal.
+        let _ = Command::new("kill").args(["-s", name, pid]).stderr(Stdio::null()).status();
+    }
 }
 
 /// A port that was free a moment ago, and that no other test of this process was given.

@@ -14,16 +14,21 @@ use crate::http::{Problem, cost_of};
 /// How long to wait before a database that has refused is asked again.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 
+/// How long the doors stay shut until it is known which operations are over: what is told from then on is done here, too.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
+/// Less than the number of any operation.
+const NOT_BEGUN: i64 = -1;
+
 /// How far this instance has come.
 #[derive(Debug)]
 pub(super) struct Follower {
-    /// The number of the last operation that was done here, or was over when we began.
+    /// The number of the last operation that was done here, or was over when we began; [`NOT_BEGUN`] before.
     done: watch::Sender<i64>,
 }
 
 impl Default for Follower {
     fn default() -> Follower {
-        Follower { done: watch::Sender::new(0) }
+        Follower { done: watch::Sender::new(NOT_BEGUN) }
     }
 }
 
@@ -36,6 +41,13 @@ impl Follower {
 }
 
 impl Operations {
+    /// Waits a moment until this instance follows, unless it is known that it cannot.
+    pub(crate) async fn has_begun(&self) -> bool {
+        let can_begin = self.engine.ledger.is_none()
+            && self.records.as_ref().is_some_and(|records| records.status().is_ready());
+        can_begin && self.follower.has_done(NOT_BEGUN + 1, BEGUN_WITHIN).await
+    }
+
     /// Follows the operations on record for as long as the program runs. Ends at once where buckets are shared, or nothing is on record.
     pub(crate) async fn follow(self: Arc<Operations>) {
         let Some(records) = self.records.clone().filter(|_| self.engine.ledger.is_none()) else { return };
