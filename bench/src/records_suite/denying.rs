@@ -50,7 +50,7 @@ impl HalfDenied {
     #[inline]
     fn note(&self, log: &ViolationLog, facts: &Facts<'_>, decision: &Decision) {
         let Some(rule) = decision.violated().next() else { return };
-        let since_1970 = self.limiter.wall_time();
+        let since_1970 = self.limiter.wall_time_at(self.limiter.limiter().now());
         let at = Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX));
         let Some(sampled) = log.sample(&rule.name, decision.identity(), at) else { return };
         sampled.store(&Violation {

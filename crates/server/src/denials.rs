@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use tollgate::policy::Facts;
-use tollgate::{Cost, Decision, Refused, RuleClient, Tokens, Verdict};
+use tollgate::{Cost, Decision, Moment, Refused, RuleClient, Tokens, Verdict};
 use tollgate_records::{MicroTokens, Sampled, Timestamp, Violation, ViolationLog};
 
 use crate::door::Door;
@@ -62,14 +62,32 @@ impl Asker {
 impl Engine {
     /// Puts a decision on record that is a denial; `asker` is asked for only if it is stored.
     #[inline]
-    pub(crate) fn note_denial(&self, door: Door, decision: &Decision, asker: impl Fn() -> Asker) {
+    pub(crate) fn note_denial(
+        &self,
+        door: Door,
+        decision: &Decision,
+        now: Moment,
+        asker: impl Fn() -> Asker,
+    ) {
         if let Some(log) = self.violations.as_ref().filter(|_| !decision.is_admitted()) {
-            self.file_denial(log, door, decision, &asker);
+            self.file_denial(log, (door, self.date(now)), decision, &asker);
         }
     }
 
-    fn file_denial(&self, log: &ViolationLog, door: Door, decision: &Decision, asker: &dyn Fn() -> Asker) {
-        let (at, rules) = (Timestamp::now(), &decision.policy().rules);
+    /// When that was by the wall clock.
+    fn date(&self, now: Moment) -> Timestamp {
+        let since_1970 = self.limiter.wall_time_at(now);
+        Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    fn file_denial(
+        &self,
+        log: &ViolationLog,
+        (door, at): (Door, Timestamp),
+        decision: &Decision,
+        asker: &dyn Fn() -> Asker,
+    ) {
+        let rules = &decision.policy().rules;
         let refused = match decision.refused() {
             Some(Refused::Blocked { rule } | Refused::KeyMissing { rule }) => {
                 rules.get(rule).map(|rule| &*rule.name)
@@ -114,14 +132,21 @@ impl Engine {
     /// Puts a denial on record of a check whose limit came with the call. `remaining` is what the bucket held; `None` if it can never hold
     /// as much as was asked.
     #[inline]
-    pub(crate) fn note_explicit_denial(&self, door: Door, key: &[u8], cost: Cost, remaining: Option<Tokens>) {
+    pub(crate) fn note_explicit_denial(
+        &self,
+        door: Door,
+        key: &[u8],
+        cost: Cost,
+        remaining: Option<Tokens>,
+        now: Moment,
+    ) {
         let Some(log) = &self.violations else { return };
         let (key, asker) = (String::from_utf8_lossy(key), Asker::default());
         log.note(Violation {
             tokens: remaining.map_or(MicroTokens(0), held),
             cost: asked(cost),
             reason: if remaining.is_some() { "token_bucket_exceeded" } else { "cost_exceeds_burst" },
-            ..asker.violation(EXPLICIT, &key, Timestamp::now(), door)
+            ..asker.violation(EXPLICIT, &key, self.date(now), door)
         });
     }
 }

@@ -181,7 +181,8 @@ impl Throttle for Store<'_> {
             None => self.ask_memory(asks, answers),
         }
         let metrics = &self.0.metrics;
-        metrics.note_duration(Door::Resp, begun, limiter.now());
+        let now = limiter.now();
+        metrics.note_duration(Door::Resp, begun, now);
         let denied = answers.iter().filter(|answer| !answer.is_admitted).count() as u64;
         let peeks = asks.iter().filter(|ask| ask.is_peek).count() as u64;
         let never = if peeks == 0 { 0 } else { asks.iter().filter(|ask| ask.is_never).count() as u64 };
@@ -193,7 +194,7 @@ impl Throttle for Store<'_> {
             let was_denied = |(ask, answer): &(&Ask<'_>, &Answer)| ask.is_never || !answer.is_admitted;
             for (ask, answer) in asks.iter().zip(&*answers).filter(was_denied) {
                 let remaining = (!ask.is_never).then_some(answer.remaining);
-                self.0.note_explicit_denial(Door::Resp, ask.key, ask.cost, remaining);
+                self.0.note_explicit_denial(Door::Resp, ask.key, ask.cost, remaining, now);
             }
         }
     }

@@ -38,8 +38,9 @@ pub use self::refused::Refused;
 pub use self::ruleset::RuleStats;
 use self::ruleset::Ruleset;
 use self::shadow_limiter::ShadowLimiter;
+use crate::clock::WallTime;
 use crate::ledger::Ledger;
-use crate::{Charge, Limiter, LimiterBuilder};
+use crate::{Charge, Limiter, LimiterBuilder, Moment};
 
 /// The limit of the default rule, which nobody checks.
 const UNCHECKED: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1)) {
@@ -74,6 +75,7 @@ struct Inner {
     ledger: Option<Arc<dyn Ledger>>,
     /// Whether decisions keep the keys by which rules know the client.
     keeps_keys: bool,
+    wall: WallTime,
 }
 
 impl Limiter {
@@ -109,7 +111,15 @@ impl LimiterBuilder {
         let shadow = ShadowLimiter::beside(beside.clock(limiter.shared().clock.clone()));
         let ruleset = Ruleset::in_force(&limiter, &shadow, policy, ledger.as_deref())?;
         let ruleset = ArcSwap::from_pointee(ruleset);
-        let inner = Inner { limiter, shadow, ruleset, swapping: Mutex::new(()), ledger, keeps_keys };
+        let inner = Inner {
+            limiter,
+            shadow,
+            ruleset,
+            swapping: Mutex::new(()),
+            ledger,
+            keeps_keys,
+            wall: WallTime::default(),
+        };
         Ok(PolicyLimiter { inner: Arc::new(inner) })
     }
 }
@@ -190,6 +200,12 @@ impl PolicyLimiter {
     /// The time since 1970 by the wall clock; by a manual clock, its own. For what expires on a date, such as tokens.
     pub fn wall_time(&self) -> Duration {
         self.inner.limiter.wall_time()
+    }
+
+    /// The same at a moment that is about now, for those who ask often: a wall clock that somebody sets is noticed within a tenth of a second.
+    #[inline]
+    pub fn wall_time_at(&self, now: Moment) -> Duration {
+        self.inner.limiter.shared().clock.wall_time_at(now, &self.inner.wall)
     }
 
     /// The limiter underneath: its clock, its table, its counters.

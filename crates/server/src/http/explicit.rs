@@ -90,8 +90,9 @@ pub(super) fn note_verdict(engine: &Engine, buckets: &[Bucket<'_>], verdict: &Ve
         Verdict::Never { denied } => (denied, None),
         Verdict::Admit { .. } | Verdict::Invalid(_) => return,
     };
+    let now = engine.limiter.limiter().now();
     for (_, bucket) in buckets.iter().enumerate().filter(|(at, _)| denied.contains(*at)) {
-        engine.note_explicit_denial(Door::Http, bucket.key.as_bytes(), bucket.cost, remaining);
+        engine.note_explicit_denial(Door::Http, bucket.key.as_bytes(), bucket.cost, remaining, now);
     }
 }
 

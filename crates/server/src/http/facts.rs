@@ -54,7 +54,7 @@ pub(crate) async fn decided(
         let now = limiter.limiter().now();
         engine.metrics.note_duration(door, begun, now);
         engine.note_decision(door, &decision, now);
-        engine.note_denial(door, &decision, || asker(engine, raw));
+        engine.note_denial(door, &decision, now, || asker(engine, raw));
     }
     Ok(decision)
 }

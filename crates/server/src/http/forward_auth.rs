@@ -90,7 +90,7 @@ async fn decide(
     let now = limiter.limiter().now();
     engine.metrics.note_duration(Door::Http, begun, now);
     engine.note_decision(Door::Http, &decision, now);
-    engine.note_denial(Door::Http, &decision, || with(engine, peer, fields, original, Asker::of));
+    engine.note_denial(Door::Http, &decision, now, || with(engine, peer, fields, original, Asker::of));
     limiter.answer(&decision, |answering| {
         engine.note_standing(&decision, answering.standing());
         let mut told = Fields::default();

@@ -37,8 +37,9 @@ async fn of_facts(engine: &Engine, raw: &RawCheck<'_>, timeout: Span) -> Result<
     if let Some(Verdict::Invalid(error)) = decision.verdict() {
         return Err(at_fault(error));
     }
-    engine.note_decision(Door::Http, &decision, limiter.limiter().now());
-    engine.note_denial(Door::Http, &decision, || facts::asker(engine, raw));
+    let now = limiter.limiter().now();
+    engine.note_decision(Door::Http, &decision, now);
+    engine.note_denial(Door::Http, &decision, now, || facts::asker(engine, raw));
     let told = facts::tell(engine, &decision, false, Form::Alone);
     Ok(match reservation {
         Some(reservation) => named(told, reservation, timeout),
