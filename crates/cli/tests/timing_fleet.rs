@@ -9,14 +9,14 @@ mod databases;
 #[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/http_client.rs"]
 mod http_client;
-#[path = "fleet/in_force.rs"]
+#[path = "timing_fleet/in_force.rs"]
 mod in_force;
 #[expect(dead_code, reason = "the other tests of a fleet use the rest")]
 #[path = "fleet/instance.rs"]
 mod instance;
-#[path = "fleet/killed.rs"]
+#[path = "timing_fleet/killed.rs"]
 mod killed;
-#[path = "fleet/load.rs"]
+#[path = "timing_fleet/load.rs"]
 mod load;
 #[path = "beside/mortal.rs"]
 mod mortal;
@@ -25,5 +25,5 @@ mod scratch;
 #[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/server.rs"]
 mod server;
-#[path = "fleet/stopwatch.rs"]
+#[path = "timing_fleet/stopwatch.rs"]
 mod stopwatch;
