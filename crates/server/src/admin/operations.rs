@@ -8,6 +8,7 @@ use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
 use crate::resp::Password;
@@ -24,6 +25,10 @@ pub(crate) struct Operations {
     pub(super) allowance: Allowance,
     pub(super) events: Events,
     pub(super) follower: Follower,
+    /// Where it is found out what changes would come to.
+    pub(super) proposals: Workshop,
+    /// Where changes are judged and made.
+    pub(super) changes: Workshop,
 }
 
 impl Operations {
@@ -37,7 +42,18 @@ impl Operations {
     ) -> Result<Operations, PolicyFault> {
         let keyring = Keyring::new(token, records.clone());
         let (allowance, events, follower) = (Allowance::new()?, Events::default(), Follower::default());
-        Ok(Operations { engine, records, violations, keyring, hosts, allowance, events, follower })
+        Ok(Operations {
+            engine,
+            records,
+            violations,
+            keyring,
+            hosts,
+            allowance,
+            events,
+            follower,
+            proposals: Workshop::default(),
+            changes: Workshop::default(),
+        })
     }
 
     /// Ends what would not end by itself: the program stops.
