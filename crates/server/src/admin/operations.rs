@@ -32,16 +32,19 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    /// Of this engine, these records and this log of violations; the settings may name a token besides those on record.
+    /// Of this engine, these records and this log of violations; the settings may name a token besides those on record. The door has so
+    /// many connections.
     pub(crate) fn new(
         engine: Arc<Engine>,
         records: Option<Records>,
         violations: Option<ViolationLog>,
         token: Option<Password>,
         hosts: Hosts,
+        connections: usize,
     ) -> Result<Operations, PolicyFault> {
         let keyring = Keyring::new(token, records.clone());
-        let (allowance, events, follower) = (Allowance::new()?, Events::default(), Follower::default());
+        let (allowance, events, follower) =
+            (Allowance::new()?, Events::of_door(connections), Follower::default());
         Ok(Operations {
             engine,
             records,
