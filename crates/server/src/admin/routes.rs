@@ -18,7 +18,7 @@ pub(super) static ROUTES: [Route; 33] = [
     get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
     get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
     get("/admin/v1/events", Role::Viewer, |call| at_once(events::listen(call))),
-    post("/admin/v1/reload", Role::Operator, |call| Box::pin(change(call, reload::reload))),
+    post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
     get("/admin/v1/rules", Role::Viewer, |call| at_once(rules::list(&call))),
     post("/admin/v1/rules/validate", Role::Viewer, |call| Box::pin(propose(call, rule_set::validate))),
