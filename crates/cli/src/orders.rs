@@ -12,6 +12,11 @@ use crate::problem::Problem;
 use crate::screen::{Ink, Screen};
 use crate::when;
 
+/// Orders that are asked for at a time: as many as the server tells.
+const PAGE_ORDERS: u32 = 1_000;
+/// Most pages that are asked for: what the server lets somebody ask at once.
+const PAGES_MAX: usize = 100;
+
 /// An order, as the server tells it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -34,7 +39,9 @@ pub(crate) struct OrderTold {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct OrdersTold {
-    orders: Vec<OrderTold>,
+    /// As they were told, whatever else stands in them.
+    orders: Vec<Value>,
+    cursor: Option<i64>,
 }
 
 /// Gives an order; `fields` says what is ordered.
@@ -56,11 +63,24 @@ pub(crate) fn give(
     shown(&answer, format, screen)
 }
 
-/// Every order that stands, and with `past` those that ended.
+/// Every order that stands, oldest first; with `past` those that ended as well, newest first.
 pub(crate) fn told(door: &AdminDoor, past: bool) -> Result<(Value, Vec<OrderTold>), AdminError> {
-    let answer = door.get(&Target::new(&["orders"]).with("past", past.then_some(true)))?;
-    let OrdersTold { orders } = admin::read(&answer)?;
-    Ok((answer, orders))
+    let (mut all, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES_MAX {
+        let target = Target::new(&["orders"]).with("past", past.then_some(true));
+        let answer = door.get(&target.with("limit", Some(PAGE_ORDERS)).with("cursor", cursor))?;
+        let OrdersTold { orders, cursor: next } = admin::read(&answer)?;
+        all.extend(orders);
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    if !past {
+        all.reverse();
+    }
+    let orders = all.iter().map(admin::read).collect::<Result<_, _>>()?;
+    Ok((json!({ "orders": all }), orders))
 }
 
 /// Ends an order.

@@ -56,6 +56,8 @@ pub struct AuditFilter {
     pub action: Option<String>,
     /// To this target alone.
     pub target: Option<String>,
+    /// None about tokens: whose actions are called `token.…`.
+    pub without_tokens: bool,
 }
 
 impl Records {
@@ -72,12 +74,14 @@ impl Records {
                 .rows(
                     "SELECT audit_id, at, who, action, target, before, after, reason, source_address FROM tollgate_audit \
                      WHERE audit_id < $1 AND ($2 IS NULL OR who = $2) AND ($3 IS NULL OR action = $3) \
-                     AND ($4 IS NULL OR target = $4) ORDER BY audit_id DESC LIMIT $5",
+                     AND ($4 IS NULL OR target = $4) AND ($5 = 0 OR action NOT LIKE 'token.%') \
+                     ORDER BY audit_id DESC LIMIT $6",
                     &[
                         cursor.unwrap_or(i64::MAX).into(),
                         (&filter.who).into(),
                         (&filter.action).into(),
                         (&filter.target).into(),
+                        i64::from(filter.without_tokens).into(),
                         page(limit).into(),
                     ],
                 )

@@ -33,6 +33,33 @@ pub struct NewOrder {
 }
 
 impl Records {
+    /// Orders, newest first, at most [`PAGE_MAX`](crate::PAGE_MAX): those that stand, or with those that ended all that there ever were.
+    /// Those after a page are found with the last number of it as cursor.
+    pub async fn orders_page(
+        &self,
+        include_past: bool,
+        cursor: Option<i64>,
+        limit: usize,
+    ) -> Result<Vec<OrderRecord>, RecordsError> {
+        self.within(async {
+            let mut session = self.read().await?;
+            let page = concat!(
+                "SELECT ",
+                order_columns!(),
+                " FROM tollgate_orders WHERE order_id < $1 AND ($2 = 1 OR (revoked_at IS NULL \
+                 AND (expires_at IS NULL OR expires_at > $3))) ORDER BY order_id DESC LIMIT $4"
+            );
+            let values = &[
+                cursor.unwrap_or(i64::MAX).into(),
+                i64::from(include_past).into(),
+                Timestamp::now().into(),
+                limits::page(limit).into(),
+            ];
+            session.rows(page, values).await?.iter().map(OrderRecord::read).collect()
+        })
+        .await
+    }
+
     /// The orders that stand, oldest first; with those that ended, all that there ever were, newest [`PAGE_MAX`](crate::PAGE_MAX) first.
     pub async fn orders(&self, include_past: bool) -> Result<Vec<OrderRecord>, RecordsError> {
         self.within(async {

@@ -1,7 +1,7 @@
 //! The admin API: what operators ask and change while the doors are open (O2, O3).
 //!
 //! ```text
-//!  request ─► guard: host, origin, allowance ─► caller by token ─► route ─► role ─► body ─► handler ─► JSON
+//!  request ─► guard: host, origin ─► caller by token, within an allowance ─► route ─► role ─► body ─► handler ─► JSON
 //! ```
 //! Promises that no handler runs for a caller whose role is below its route's, that every route is in the one table
 //! ([`routes`]) and in the description (`openapi.json`), and that no token is ever written to a log, a trace or an answer. Checks never wait
@@ -11,12 +11,14 @@ mod call;
 mod caller;
 mod guard;
 mod keyring;
+mod known_tokens;
 mod on_record;
 mod openapi;
 mod operations;
 mod query;
 mod route;
 mod routes;
+mod workshop;
 
 mod audit;
 mod buckets;
@@ -84,15 +86,9 @@ async fn admitted(
     let (head, body) = request.into_parts();
     guard::check_host(&head, &operations.hosts)?;
     guard::check_origin(&head)?;
-    if let Some(denied) = operations.allowance.ask(peer) {
-        return Ok(denied);
-    }
     let caller = match guard::sign_in(&head, peer, operations).await {
         Ok(caller) => caller,
-        Err(problem) if problem.is_guess() => {
-            return Ok(operations.allowance.note_failed(peer).unwrap_or_else(|| problem.into_reply()));
-        }
-        Err(problem) => return Err(problem.into_problem()),
+        Err(refused) => return Ok(refused),
     };
     let (route, values) = routes::find(&head.method, head.uri.path())?;
     caller.check_role(route.role)?;

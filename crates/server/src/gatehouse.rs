@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::filing::Filing;
 use crate::http::{BODIES_BYTES_MAX, BodyRoom};
 use crate::listener::{BindError, Listener};
-use crate::open_files::Shares;
+use crate::open_files::{Share, Shares};
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
 use crate::service_manager::ServiceManager;
@@ -79,7 +79,7 @@ impl Gatehouse {
     /// The same with this engine.
     pub(crate) fn with_engine(engine: Engine) -> Gatehouse {
         let engine = Arc::new(engine);
-        let operations = Operations::new(Arc::clone(&engine), None, None, None, Hosts::default());
+        let operations = Operations::new(Arc::clone(&engine), None, None, None, Hosts::default(), 256);
         let operations = operations.unwrap_or_else(|fault| panic!("{fault:?}"));
         Gatehouse {
             operations: Arc::new(operations),
@@ -131,7 +131,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let operations = operations(&engine, settings)?;
+    let operations = operations(&engine, settings, shares.of_door(Door::Admin))?;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
@@ -247,10 +247,11 @@ async fn put_away(engine: &Engine) {
 }
 
 /// What the admin door stands on.
-fn operations(engine: &Arc<Engine>, settings: &Settings) -> Result<Operations, ServeError> {
+fn operations(engine: &Arc<Engine>, settings: &Settings, share: Share) -> Result<Operations, ServeError> {
     let (records, violations) = (engine.records.clone(), engine.violations.clone());
     let (token, hosts) = (settings.admin_token.clone(), Hosts::new(settings.admin_hosts.clone()));
-    let operations = Operations::new(Arc::clone(engine), records, violations, token, hosts);
+    let operations =
+        Operations::new(Arc::clone(engine), records, violations, token, hosts, share.connections);
     operations.map_err(ServeError::Policy)
 }
 

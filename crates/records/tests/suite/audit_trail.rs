@@ -41,6 +41,11 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
     records.note_audit(&note, &bob).await.unwrap();
 
     let mut lines = records.audit(&AuditFilter::default(), None, 100).await.unwrap();
+    let filter = AuditFilter { without_tokens: true, ..AuditFilter::default() };
+    let others = records.audit(&filter, None, 100).await.unwrap();
+    let is_of_token = |action: &str| action.starts_with("token.");
+    assert!(others.iter().eq(lines.iter().filter(|line| !is_of_token(&line.action))), "{others:?}");
+    assert_eq!(others.len() + 2, lines.len());
     lines.reverse();
     let told: Vec<(&str, &str, Option<&str>)> = lines
         .iter()
@@ -88,8 +93,11 @@ async fn lines_are_found_by_filter_and_page_and_by_nothing_else(place: Place) {
         // PostgreSQL refuses a NUL, SQLite finds nothing.
         let found = records.audit(&by(injected), None, 10).await.unwrap_or_default();
         assert_eq!(found, [], "{injected}");
-        let target =
-            AuditFilter { target: Some(injected.to_owned()), action: Some(injected.to_owned()), who: None };
+        let target = AuditFilter {
+            target: Some(injected.to_owned()),
+            action: Some(injected.to_owned()),
+            ..AuditFilter::default()
+        };
         assert_eq!(records.audit(&target, None, 10).await.unwrap_or_default(), [], "{injected}");
     }
     assert_eq!(records.audit(&AuditFilter::default(), None, usize::MAX).await.unwrap().len(), 6);

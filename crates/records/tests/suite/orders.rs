@@ -63,6 +63,15 @@ async fn an_order_ends_when_it_is_revoked_and_stays_in_the_books(place: Place) {
     let standing = records.orders(false).await.unwrap();
     assert_eq!(standing.iter().map(|record| record.who.as_deref().unwrap()).collect::<Vec<_>>(), ["43"]);
     assert_eq!(records.orders(true).await.unwrap().len(), 2);
+    for (past, expected) in [(false, vec![vec!["43"], vec![]]), (true, vec![vec!["43"], vec!["42"]])] {
+        let mut cursor = None;
+        for expected in expected {
+            let page = records.orders_page(past, cursor, 1).await.unwrap();
+            let who: Vec<&str> = page.iter().map(|record| record.who.as_deref().unwrap()).collect();
+            assert_eq!(who, expected, "past: {past}");
+            cursor = page.last().map(|record| record.order_id);
+        }
+    }
     for order_id in [given.order_id, 99, -1] {
         let again = records.revoke_order(order_id, &alice(), "over").await;
         assert_eq!(again, Err(RecordsError::NotFound { what: format!("order {order_id} that stands") }));

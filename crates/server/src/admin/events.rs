@@ -4,8 +4,9 @@
 //!  hello ─► rates, every second ─► change, when something was changed ─► violation, some of them ─► … ─► bye
 //! ```
 //! Promises that nobody waits for a subscriber: one that does not keep up is told how many events it missed. A stream ends after
-//! [`STREAM_TIME_MAX`], so that a token that was revoked is not listened with for long; whoever still may comes back.
+//! [`STREAM_TIME_MAX`], and within [`CALLER_CHECK_TICKS`] once its token is revoked or over. Of tokens, admins alone are told.
 
+mod places;
 mod rates;
 
 use std::sync::Arc;
@@ -17,24 +18,26 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 use tollgate::{Moment, Span};
 
-use tollgate_records::{ViolationLog, ViolationRecord};
+use tollgate_records::{Role, ViolationLog, ViolationRecord};
 
 use super::Operations;
 use super::call::Call;
+use super::caller::Caller;
 use crate::http::{Problem, Reply, ReplyBody};
+use places::{Place, Places};
 use rates::Rates;
 
-/// Subscribers at a time.
-const SUBSCRIBERS_MAX: usize = 64;
 /// Events that wait for a subscriber; of more, it misses the oldest.
 const EVENTS_WAITING_MAX: usize = 256;
 /// How often rates are told, which also shows that the stream is alive.
 const RATES_EVERY: Duration = Duration::from_secs(1);
+/// After how many of these it is looked whether the caller still may listen.
+const CALLER_CHECK_TICKS: u32 = 2;
 /// How long a stream lasts.
 const STREAM_TIME_MAX: Span = Span::from_secs(600);
 /// Violations that a subscriber is told of in a second; of more it is told how many.
@@ -45,71 +48,92 @@ const RETRY_MS: u32 = 2_000;
 /// Whoever listens.
 #[derive(Debug)]
 pub(super) struct Events {
-    told: broadcast::Sender<Bytes>,
-    places: Arc<Semaphore>,
+    told: broadcast::Sender<Told>,
+    places: Arc<Places>,
 }
 
-impl Default for Events {
-    fn default() -> Events {
-        let (told, _) = broadcast::channel(EVENTS_WAITING_MAX);
-        Events { told, places: Arc::new(Semaphore::new(SUBSCRIBERS_MAX)) }
-    }
+/// What subscribers are told.
+#[derive(Debug, Clone)]
+struct Told {
+    /// Nothing at all is the end.
+    piece: Bytes,
+    /// Whom it is for, at least.
+    role: Role,
 }
 
 impl Events {
+    /// Those of a door with so many connections.
+    pub(super) fn of_door(connections: usize) -> Events {
+        let (told, _) = broadcast::channel(EVENTS_WAITING_MAX);
+        Events { told, places: Arc::new(Places::of_door(connections)) }
+    }
+
     /// Tells every subscriber of a change.
     pub(super) fn tell_change(&self, what: &Value) {
+        self.tell(event("change", what), Role::Viewer);
+    }
+
+    /// Tells the admins of a change.
+    pub(super) fn tell_admins(&self, what: &Value) {
+        self.tell(event("change", what), Role::Admin);
+    }
+
+    fn tell(&self, piece: Bytes, role: Role) {
         // Nobody may listen.
-        let _ = self.told.send(event("change", what));
+        let _ = self.told.send(Told { piece, role });
     }
 
     /// Ends every stream, and lets nobody in.
     pub(super) fn close(&self) {
         self.places.close();
-        let _ = self.told.send(Bytes::new());
+        self.tell(Bytes::new(), Role::Viewer);
     }
 }
 
 /// One subscriber.
 struct Subscriber {
     operations: Arc<Operations>,
-    told: broadcast::Receiver<Bytes>,
+    caller: Caller,
+    told: broadcast::Receiver<Told>,
     /// Unless nobody notes any.
     violations: Option<broadcast::Receiver<Arc<ViolationRecord>>>,
     /// How many of these may still be told in this second, and how many were not.
     violations_left: u32,
     violations_left_out: u64,
     tick: Interval,
+    /// Until it is looked whether the caller still may listen.
+    ticks_left: u32,
     end: Moment,
     rates: Rates,
     policy_version: u64,
     is_over: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 pub(super) fn listen(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
-    let operations = call.operations;
-    let Ok(place) = Arc::clone(&operations.events.places).try_acquire_owned() else {
-        let detail = format!("there are {SUBSCRIBERS_MAX} subscribers already; try again when one has left");
-        return Err(Problem::unavailable(detail).because("too_many_subscribers"));
-    };
+    let Call { operations, caller, peer, .. } = call;
+    // Who has no token is told apart by address.
+    let who = caller.token.clone().unwrap_or_else(|| peer.map(|peer| peer.to_string()).unwrap_or_default());
+    let place = operations.events.places.take(who)?;
     let mut tick = interval(RATES_EVERY);
     // The first would be at once.
     tick.reset();
     tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let policy_version = operations.engine.loaded().version;
-    let hello = json!({ "name": call.caller.name, "policy_version": policy_version });
+    let hello = json!({ "name": caller.name, "policy_version": policy_version });
     let subscriber = Subscriber {
         told: operations.events.told.subscribe(),
         violations: operations.violations.as_ref().map(ViolationLog::subscribe),
         violations_left: VIOLATIONS_PER_SECOND_MAX,
         violations_left_out: 0,
         tick,
+        ticks_left: CALLER_CHECK_TICKS,
         end: operations.engine.limiter.limiter().now() + STREAM_TIME_MAX,
         rates: Rates::begin(&operations.engine),
         policy_version,
         operations,
+        caller,
         is_over: false,
         _place: place,
     };
@@ -134,12 +158,13 @@ impl Subscriber {
         loop {
             let piece = tokio::select! {
                 biased;
-                told = self.told.recv() => Some(match told {
-                    Ok(told) if !told.is_empty() => told,
-                    Err(RecvError::Lagged(missed)) => event("missed", &json!({ "events": missed })),
-                    _ => self.bye("stopping"),
-                }),
-                _ = self.tick.tick() => Some(self.every_second()),
+                told = self.told.recv() => match told {
+                    Ok(told) if told.role > self.caller.role => None,
+                    Ok(told) if !told.piece.is_empty() => Some(told.piece),
+                    Err(RecvError::Lagged(missed)) => Some(event("missed", &json!({ "events": missed }))),
+                    _ => Some(self.bye("stopping")),
+                },
+                _ = self.tick.tick() => Some(self.every_second().await),
                 violation = next_of(&mut self.violations) => self.violation(violation),
             };
             if piece.is_some() {
@@ -162,7 +187,14 @@ impl Subscriber {
         None
     }
 
-    fn every_second(&mut self) -> Bytes {
+    async fn every_second(&mut self) -> Bytes {
+        self.ticks_left -= 1;
+        if self.ticks_left == 0 {
+            self.ticks_left = CALLER_CHECK_TICKS;
+            if !self.operations.keyring.still_knows(&self.caller).await {
+                return self.bye("the token is no good any more");
+            }
+        }
         let engine = &self.operations.engine;
         if engine.limiter.limiter().now() >= self.end {
             return self.bye("come back");

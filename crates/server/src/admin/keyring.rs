@@ -6,6 +6,7 @@ use tollgate_records::{Records, Role, TokenCheck};
 
 use super::caller::Caller;
 use super::guard::Bearer;
+use super::known_tokens::KnownTokens;
 use super::on_record::refused;
 use crate::http::Problem;
 use crate::resp::Password;
@@ -21,6 +22,7 @@ pub(crate) struct Keyring {
     records: Option<Records>,
     /// Whether any token was ever seen on record. Tokens are revoked, and stay.
     is_any_on_record: AtomicBool,
+    known: KnownTokens,
 }
 
 /// Why a token is nobody's.
@@ -39,17 +41,21 @@ pub(crate) enum NoHolder {
 impl Keyring {
     /// The tokens on record, and that of the settings.
     pub(crate) fn new(configured: Option<Password>, records: Option<Records>) -> Keyring {
-        Keyring { configured, records, is_any_on_record: AtomicBool::new(false) }
+        Keyring { configured, records, ..Keyring::default() }
     }
 
     /// Who holds a token. How long it takes tells nothing of what is right about it.
     pub(super) async fn holder(&self, token: Bearer<'_>) -> Result<Caller, NoHolder> {
-        if self.configured.as_ref().is_some_and(|known| known.is(token.as_str().as_bytes())) {
+        if self.is_configured(token) {
             let name = OF_SETTINGS.to_owned();
             return Ok(Caller { token: Some(name.clone()), name, role: Role::Admin });
         }
         let Some(records) = &self.records else { return Err(NoHolder::Unknown) };
-        match records.check_token(token.as_str()).await {
+        let check = records.check_token(token.as_str()).await;
+        if let Ok(check) = &check {
+            self.known.note(token, matches!(check, TokenCheck::Good(_)));
+        }
+        match check {
             Ok(TokenCheck::Good(known)) => {
                 Ok(Caller { name: known.name, token: Some(known.token_id), role: known.role })
             }
@@ -57,6 +63,32 @@ impl Keyring {
             Ok(TokenCheck::Expired(_)) => Err(NoHolder::Expired),
             Ok(TokenCheck::Revoked(_)) => Err(NoHolder::Revoked),
             Err(error) => Err(NoHolder::Unavailable(refused(&error))),
+        }
+    }
+
+    fn is_configured(&self, token: Bearer<'_>) -> bool {
+        self.configured.as_ref().is_some_and(|known| known.is(token.as_str().as_bytes()))
+    }
+
+    /// Whether this very token was right before. Asks no database.
+    pub(super) fn is_proven(&self, token: Bearer<'_>) -> bool {
+        self.is_configured(token) || self.known.is_proven(token)
+    }
+
+    /// Whether it is worth a look whether a token is right: there is one of its number. Asks the database once a second at most.
+    pub(super) async fn may_be_right(&self, token: Bearer<'_>) -> bool {
+        let (Some(records), Some(token_id)) = (&self.records, token.token_id()) else { return false };
+        self.known.stands(records, token_id).await.unwrap_or(false)
+    }
+
+    /// Whether somebody who was let in still may ask, as far as is known: while the database is away, nobody is sent away.
+    pub(super) async fn still_knows(&self, caller: &Caller) -> bool {
+        match (&caller.token, &self.records) {
+            (None, _) => self.is_empty().await.unwrap_or(true),
+            (Some(token_id), Some(records)) if token_id != OF_SETTINGS => {
+                self.known.stands(records, token_id).await.unwrap_or(true)
+            }
+            _ => true,
         }
     }
 

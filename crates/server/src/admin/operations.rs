@@ -8,6 +8,7 @@ use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
 use crate::resp::Password;
@@ -24,20 +25,38 @@ pub(crate) struct Operations {
     pub(super) allowance: Allowance,
     pub(super) events: Events,
     pub(super) follower: Follower,
+    /// Where it is found out what changes would come to.
+    pub(super) proposals: Workshop,
+    /// Where changes are judged and made.
+    pub(super) changes: Workshop,
 }
 
 impl Operations {
-    /// Of this engine, these records and this log of violations; the settings may name a token besides those on record.
+    /// Of this engine, these records and this log of violations; the settings may name a token besides those on record. The door has so
+    /// many connections.
     pub(crate) fn new(
         engine: Arc<Engine>,
         records: Option<Records>,
         violations: Option<ViolationLog>,
         token: Option<Password>,
         hosts: Hosts,
+        connections: usize,
     ) -> Result<Operations, PolicyFault> {
         let keyring = Keyring::new(token, records.clone());
-        let (allowance, events, follower) = (Allowance::new()?, Events::default(), Follower::default());
-        Ok(Operations { engine, records, violations, keyring, hosts, allowance, events, follower })
+        let (allowance, events, follower) =
+            (Allowance::new()?, Events::of_door(connections), Follower::default());
+        Ok(Operations {
+            engine,
+            records,
+            violations,
+            keyring,
+            hosts,
+            allowance,
+            events,
+            follower,
+            proposals: Workshop::default(),
+            changes: Workshop::default(),
+        })
     }
 
     /// Ends what would not end by itself: the program stops.

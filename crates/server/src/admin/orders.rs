@@ -6,18 +6,25 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::call::{Call, done, ok};
+use super::call::{Call, PAGE_USUAL, done, ok};
 use super::on_record::refused;
 use crate::http::Problem;
 use crate::http::Reply;
 use raw_order::RawOrder;
 
-/// `GET /orders`; `?past=true` for those that ended, too.
+/// Most orders of a page: whoever looks for one of a hundred thousand need not ask all day.
+const ORDERS_PAGE_MAX: u32 = 1_000;
+
+/// `GET /orders`, newest first; `?past=true` for those that ended, too.
 pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
-    let query = call.query(&["past"])?;
+    let query = call.query(&["past", "cursor", "limit"])?;
     let past = query.parsed("past", "true or false")?.unwrap_or(false);
-    let orders = call.operations.on_record()?.orders(past).await.map_err(|error| refused(&error))?;
-    ok(&json!({ "orders": orders }))
+    let cursor = query.parsed("cursor", "the `cursor` of the page before")?;
+    let limit = query.limit(PAGE_USUAL, ORDERS_PAGE_MAX)? as usize;
+    let records = call.operations.on_record()?;
+    let orders = records.orders_page(past, cursor, limit).await.map_err(|error| refused(&error))?;
+    let next = orders.last().filter(|_| orders.len() == limit).map(|order| order.order_id);
+    ok(&json!({ "orders": orders, "cursor": next }))
 }
 
 /// `POST /orders`.

@@ -29,6 +29,10 @@ impl Query {
                 return Err(bad(known, format!("`{known}` is there twice; send it once")));
             }
             let value = decoded(value)?;
+            if value.contains('\0') {
+                let detail = format!("`{known}` has a NUL byte, which nothing on record has; leave it out");
+                return Err(bad(known, detail));
+            }
             if value.len() > VALUE_BYTES_MAX {
                 let detail = format!("`{known}` is longer than {VALUE_BYTES_MAX} bytes; use a shorter one");
                 return Err(bad(known, detail));

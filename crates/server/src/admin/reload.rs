@@ -21,6 +21,7 @@ struct RawReload {
 pub(super) async fn reload(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let RawReload { reason } = call.json()?;
+    let turn = call.operations.changes.turn().await?;
     if let Some(records) = &call.operations.records {
         // Before it is done: were it done first, it might never be written down.
         let note = AuditNote { action: "policy.reload", reason: reason.as_deref(), ..AuditNote::default() };
@@ -28,8 +29,8 @@ pub(super) async fn reload(call: Call) -> Result<Reply, Problem> {
     }
     let engine = Arc::clone(&call.operations.engine);
     engine.tokens.want_fresh();
-    // A large policy takes a while to compile.
-    let reloaded = tokio::task::spawn_blocking(move || engine.reload(true)).await;
+    // A large policy takes a while to compile, and the turn is over when it is.
+    let reloaded = tokio::task::spawn_blocking(move || (engine.reload(true), turn).0).await;
     let reloaded = reloaded.map_err(|_| Problem::unavailable("the policy could not be read; try again"))?;
     let became = match reloaded {
         Ok(Reload::Swapped) => "another policy is in force",

@@ -46,6 +46,10 @@ impl Route {
                 (Some(of_route), Some(of_path)) => match name_of(of_route) {
                     Some(name) if !of_path.is_empty() => {
                         let decoded = percent_decode_str(of_path).decode_utf8().ok()?;
+                        // Nothing on record has a NUL byte, and not every database can be asked for one.
+                        if decoded.contains('\0') {
+                            return None;
+                        }
                         values.0.push((name, decoded.into_owned()));
                     }
                     None if of_route == of_path => {}
@@ -90,6 +94,7 @@ mod tests {
             "/admin/v1/rules/a/diff/",
             "/admin/v1/rules/a/b/diff",
             "/admin/v1/rules/%ff/diff",
+            "/admin/v1/rules/a%00/diff",
             "//admin/v1/rules/a/diff",
         ] {
             assert_eq!(name(path), None, "{path}");

@@ -4,6 +4,7 @@ use http::{Method, StatusCode};
 use tollgate_records::Role;
 
 use super::route::{Handler, Route, Values, at_once};
+use super::workshop::{change, propose};
 use super::{
     audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, top, versions,
     violations, whoami,
@@ -20,27 +21,27 @@ pub(super) static ROUTES: [Route; 33] = [
     post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
     get("/admin/v1/rules", Role::Viewer, |call| at_once(rules::list(&call))),
-    post("/admin/v1/rules/validate", Role::Viewer, |call| Box::pin(rule_set::validate(call))),
-    post("/admin/v1/rules/diff", Role::Viewer, |call| Box::pin(rule_set::diff(call))),
-    post("/admin/v1/rules/apply", Role::Admin, |call| Box::pin(rule_set::apply(call))),
+    post("/admin/v1/rules/validate", Role::Viewer, |call| Box::pin(propose(call, rule_set::validate))),
+    post("/admin/v1/rules/diff", Role::Viewer, |call| Box::pin(propose(call, rule_set::diff))),
+    post("/admin/v1/rules/apply", Role::Admin, |call| Box::pin(change(call, rule_set::apply))),
     get("/admin/v1/rules/export", Role::Viewer, |call| Box::pin(rule_set::export(call))),
     get("/admin/v1/rules/{name}", Role::Viewer, |call| at_once(rules::show(&call))),
-    put("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::put(call))),
-    delete("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(rule_set::delete(call))),
-    post("/admin/v1/rules/{name}/activate", Role::Admin, |call| Box::pin(rule_set::activate(call))),
-    post("/admin/v1/rules/{name}/deactivate", Role::Admin, |call| Box::pin(rule_set::deactivate(call))),
+    put("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(change(call, rule_set::put))),
+    delete("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(change(call, rule_set::delete))),
+    post("/admin/v1/rules/{name}/activate", Role::Admin, |call| Box::pin(change(call, rule_set::activate))),
+    post("/admin/v1/rules/{name}/deactivate", Role::Admin, |call| Box::pin(change(call, rule_set::deactivate))),
 
     get("/admin/v1/versions", Role::Viewer, |call| Box::pin(versions::list(call))),
     get("/admin/v1/versions/{n}", Role::Viewer, |call| Box::pin(versions::show(call))),
     get("/admin/v1/versions/{n}/diff", Role::Viewer, |call| Box::pin(versions::diff(call))),
-    post("/admin/v1/versions/{n}/rollback", Role::Admin, |call| Box::pin(versions::rollback(call))),
+    post("/admin/v1/versions/{n}/rollback", Role::Admin, |call| Box::pin(change(call, versions::rollback))),
 
     get("/admin/v1/buckets", Role::Viewer, |call| Box::pin(buckets::look(call))),
     post("/admin/v1/buckets/reset", Role::Operator, |call| Box::pin(buckets::reset(call))),
     post("/admin/v1/buckets/grant", Role::Operator, |call| Box::pin(buckets::grant(call))),
 
     get("/admin/v1/orders", Role::Viewer, |call| Box::pin(orders::list(call))),
-    post("/admin/v1/orders", Role::Operator, |call| Box::pin(orders::give(call))),
+    post("/admin/v1/orders", Role::Operator, |call| Box::pin(change(call, orders::give))),
     delete("/admin/v1/orders/{id}", Role::Operator, |call| Box::pin(orders::revoke(call))),
 
     get("/admin/v1/top", Role::Viewer, |call| at_once(top::list(&call))),

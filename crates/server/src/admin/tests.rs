@@ -2,11 +2,13 @@
 
 mod authorisation;
 mod buckets;
+mod busy;
 mod door;
 mod events;
 mod guarding;
 mod hostile_texts;
 mod logging;
+mod orders;
 mod records_away;
 mod rule_changes;
 mod talking;

@@ -38,7 +38,7 @@ pub(super) async fn create(call: Call) -> Result<Reply, Problem> {
     let new = NewToken { name, role, expires_at };
     let made = records.create_token(&new, &call.author()).await.map_err(|error| refused(&error))?;
     let (secret, token) = made;
-    call.operations.events.tell_change(&json!({ "what": "token.create", "token": token.token_id }));
+    call.operations.events.tell_admins(&json!({ "what": "token.create", "token": token.token_id }));
     done(StatusCode::CREATED, &json!({ "secret": secret.reveal(), "token": token }))
 }
 
@@ -48,6 +48,6 @@ pub(super) async fn revoke(call: Call) -> Result<Reply, Problem> {
     let records = call.operations.on_record()?;
     let token = records.revoke_token(call.values.get("id"), &call.author()).await;
     let token = token.map_err(|error| refused(&error))?;
-    call.operations.events.tell_change(&json!({ "what": "token.revoke", "token": token.token_id }));
+    call.operations.events.tell_admins(&json!({ "what": "token.revoke", "token": token.token_id }));
     ok(&token)
 }

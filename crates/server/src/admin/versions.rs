@@ -29,7 +29,8 @@ pub(super) async fn show(call: Call) -> Result<Reply, Problem> {
 pub(super) async fn diff(call: Call) -> Result<Reply, Problem> {
     let query = call.query(&["against"])?;
     let number = number(&call)?;
-    let against = query.parsed("against", "the number of a version")?.unwrap_or(number - 1);
+    let against = query.parsed("against", "the number of a version")?;
+    let against = against.or_else(|| number.checked_sub(1)).ok_or_else(|| unknown(call.values.get("n")))?;
     let diff = call.operations.on_record()?.diff(against, number).await;
     let diff = diff.map_err(|error| refused(&error))?;
     ok(&json!({ "from": against, "to": number, "diff": diff }))
@@ -54,8 +55,10 @@ pub(super) async fn rollback(call: Call) -> Result<Reply, Problem> {
 
 fn number(call: &Call) -> Result<i64, Problem> {
     let text = call.values.get("n");
-    text.parse().map_err(|_| {
-        let detail = format!("`n` is '{}'; GET /admin/v1/versions lists them", shown(text));
-        Problem::unknown("n", detail).because("not_found")
-    })
+    text.parse().map_err(|_| unknown(text))
+}
+
+fn unknown(text: &str) -> Problem {
+    let detail = format!("`n` is '{}'; GET /admin/v1/versions lists them", shown(text));
+    Problem::unknown("n", detail).because("not_found")
 }

@@ -1,5 +1,7 @@
 //! `/admin/v1/violations`: who was denied, when and by which rule (R3); newest first, and as files.
 
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::HeaderValue;
@@ -78,7 +80,7 @@ fn filter(call: &Call, query: &Query) -> Result<ViolationFilter, Problem> {
     };
     let filter = ViolationFilter {
         user: text("user"),
-        address: text("address"),
+        address: text("address").map(canonical),
         rule: text("rule"),
         endpoint,
         since: time(call, query, "since")?,
@@ -89,6 +91,11 @@ fn filter(call: &Call, query: &Query) -> Result<ViolationFilter, Problem> {
         Some(log) => log.named(filter),
         None => filter,
     })
+}
+
+/// An address in the one spelling that is kept; another text as it is, which nobody's address is.
+fn canonical(text: String) -> String {
+    text.parse::<IpAddr>().map_or(text, |address| address.to_canonical().to_string())
 }
 
 /// A date, or how long ago.

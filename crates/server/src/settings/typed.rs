@@ -17,6 +17,8 @@ const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
 /// Shortest token of the admin door, in bytes.
 const TOKEN_BYTES_MIN: usize = 20;
+/// How tokens on record begin.
+const RECORDED_TOKEN_PREFIX: &str = "tg_";
 /// Longest.
 const TOKEN_BYTES_MAX: usize = 512;
 /// Most names of the admin door.
@@ -123,6 +125,14 @@ impl Resolved {
     fn admin_token(&self) -> Result<Option<Password>, SettingsError> {
         let Some(value) = self.value("admin_token") else { return Ok(None) };
         let Some(text) = value.text.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
+        if text.starts_with(RECORDED_TOKEN_PREFIX) {
+            // It may be anybody's: the command line reads its own token from the same variable.
+            let why = format!(
+                "a token that begins with {RECORDED_TOKEN_PREFIX} is one on record, with a role of its own, and here its holder could do \
+                 everything; leave it out, or use another, as `openssl rand -hex 32` prints it"
+            );
+            return Err(SettingsError::value(&value.origin, "admin_token", &value.shown(), &why));
+        }
         let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
         if (TOKEN_BYTES_MIN..=TOKEN_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_of_token) {
             return Ok(Some(Password::new(text)));
@@ -213,5 +223,20 @@ mod tests {
         for text in ["", "0", "1001", "-1", "many", "1.0"] {
             assert!(count(text, 1_000).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_token_on_record_is_not_taken_for_the_one_of_the_settings() {
+        let settings = |token: &str| {
+            let environment = [("TOLLGATE_ADMIN_TOKEN".to_owned(), token.to_owned())].into();
+            crate::settings::resolve(&[], &environment)
+                .unwrap()
+                .settings()
+                .map(|settings| settings.admin_token)
+        };
+        assert!(settings("0123456789abcdef0123456789abcdef").unwrap().is_some());
+        let refused = settings("tg_0123456789abcdef_0123456789abcdef").unwrap_err().to_string();
+        assert!(refused.contains("on record") && refused.contains("openssl rand"), "{refused}");
+        assert!(!refused.contains("tg_0123456789abcdef"), "{refused}");
     }
 }

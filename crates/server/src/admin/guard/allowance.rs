@@ -1,4 +1,4 @@
-//! How often somebody may ask, by Tollgate itself: each client so many requests, and few wrong tokens.
+//! How often somebody may ask, by Tollgate itself: each token and each stranger so many requests, and few wrong tokens.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -8,18 +8,25 @@ use tollgate::{Limiter, PolicyLimiter, Span};
 use crate::http::{Form, Reply, Told};
 use crate::policy_source::PolicyFault;
 
-/// What each client may ask: an IPv4 address, or an IPv6 network of 64 bits.
+/// What each stranger may ask: an IPv4 address, or an IPv6 network of 64 bits.
 const REQUESTS: &str = r#"{name: admin-requests, limit_keys: ["ip:prefix"], rate: 50/s, burst: 100}"#;
+/// What the holder of each token may ask, from wherever.
+const REQUESTS_OF_TOKEN: &str =
+    r#"{name: admin-requests-of-token, limit_keys: ["user"], rate: 50/s, burst: 100}"#;
+/// How often a token is looked up that was not right before, for strangers who have asked too often.
+const UNPROVEN: &str = r#"{name: admin-unproven-tokens, limit_keys: ["user"], rate: 1/s, burst: 10}"#;
 /// How many wrong tokens each client may send.
 const FAILED_SIGN_INS: &str =
     r#"{name: admin-failed-sign-ins, limit_keys: ["ip:prefix"], rate: 1/s, burst: 10}"#;
-/// Addresses that are told apart; of more, some share.
-const ADDRESSES_MAX: usize = 4_096;
+/// Addresses and tokens that are told apart; of more, some share.
+const CLIENTS_MAX: usize = 4_096;
 
-/// Two limiters of this door's own, which no policy changes.
+/// Limiters of this door's own, which no policy changes.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     requests: PolicyLimiter,
+    requests_of_token: PolicyLimiter,
+    unproven: PolicyLimiter,
     failed: PolicyLimiter,
 }
 
@@ -27,29 +34,51 @@ impl Allowance {
     pub(crate) fn new() -> Result<Allowance, PolicyFault> {
         let limiter = |text| {
             let policy = Policy::parse("the admin door's own limits", text).map_err(PolicyFault::Mistakes)?;
-            let built = Limiter::builder().keys_max(ADDRESSES_MAX).build_with_policy(policy);
+            let built = Limiter::builder().keys_max(CLIENTS_MAX).build_with_policy(policy);
             built.map_err(PolicyFault::Unenforceable)
         };
-        Ok(Allowance { requests: limiter(REQUESTS)?, failed: limiter(FAILED_SIGN_INS)? })
+        Ok(Allowance {
+            requests: limiter(REQUESTS)?,
+            requests_of_token: limiter(REQUESTS_OF_TOKEN)?,
+            unproven: limiter(UNPROVEN)?,
+            failed: limiter(FAILED_SIGN_INS)?,
+        })
     }
 
-    /// The answer to somebody who asks too often.
+    /// The answer to a stranger who asks too often.
     pub(crate) fn ask(&self, peer: Option<IpAddr>) -> Option<Reply> {
-        denial(&self.requests, peer)
+        denial(&self.requests, &of_address(peer))
+    }
+
+    /// The answer to the holder of a token who asks too often.
+    pub(crate) fn ask_with(&self, token_id: &str) -> Option<Reply> {
+        denial(&self.requests_of_token, &of_token(token_id))
+    }
+
+    /// The answer to those who have a token looked up too often that was not right before.
+    pub(crate) fn ask_unproven(&self, token_id: &str) -> Option<Reply> {
+        denial(&self.unproven, &of_token(token_id))
     }
 
     /// Notes a wrong token, and is the answer to somebody who sends too many. A right one is never too many: who shares an address with
     /// a guesser is not locked out, and there is nothing to guess in 256 bits.
     pub(crate) fn note_failed(&self, peer: Option<IpAddr>) -> Option<Reply> {
-        denial(&self.failed, peer)
+        denial(&self.failed, &of_address(peer))
     }
 }
 
-fn denial(limiter: &PolicyLimiter, peer: Option<IpAddr>) -> Option<Reply> {
+fn of_address(peer: Option<IpAddr>) -> Facts<'static> {
     // Whoever comes by a socket of this machine is on this machine.
     let address = peer.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)).to_canonical();
-    let facts = Facts { address: Some(address), ..Facts::new("GET", "/") };
-    let decision = limiter.check(&facts);
+    Facts { address: Some(address), ..Facts::new("GET", "/") }
+}
+
+fn of_token(token_id: &str) -> Facts<'_> {
+    Facts { user: Some(token_id), ..Facts::new("GET", "/") }
+}
+
+fn denial(limiter: &PolicyLimiter, facts: &Facts<'_>) -> Option<Reply> {
+    let decision = limiter.check(facts);
     if decision.is_admitted() {
         return None;
     }

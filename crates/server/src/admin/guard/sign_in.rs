@@ -15,36 +15,50 @@ use crate::http::{Problem, Reply};
 const FORWARDING: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
 /// Somebody who was not let in.
-pub(crate) struct Refusal {
+struct Refusal {
     problem: Problem,
     /// A token was sent, and was no good.
     is_guess: bool,
 }
 
-impl Refusal {
-    /// Whether a token was sent, and was no good.
-    pub(crate) fn is_guess(&self) -> bool {
-        self.is_guess
+/// Whoever sends this request, unless nobody may know, or they ask too often.
+///
+/// Strangers share the allowance of their address. Whoever has a right token has one of their own, whatever strangers at the same
+/// address send; and for those nobody looks into the database once their allowance is spent, unless they name a token that there is.
+pub(crate) async fn sign_in(
+    head: &Parts,
+    peer: Option<IpAddr>,
+    operations: &Operations,
+) -> Result<Caller, Reply> {
+    let (keyring, allowance) = (&operations.keyring, &operations.allowance);
+    let said = bearer::read(&head.headers);
+    let is_stranger = !matches!(said, Said::Token(token) if keyring.is_proven(token));
+    if is_stranger && let Some(denied) = allowance.ask(peer) {
+        let Said::Token(token) = said else { return Err(denied) };
+        let is_spent = |id: &str| allowance.ask_unproven(id).is_some();
+        if !keyring.may_be_right(token).await || token.token_id().is_none_or(is_spent) {
+            return Err(denied);
+        }
     }
-
-    pub(crate) fn into_problem(self) -> Problem {
-        self.problem
-    }
-
-    pub(crate) fn into_reply(self) -> Reply {
-        self.problem.reply()
+    let caller = identify(said, head, peer, operations).await.map_err(|Refusal { problem, is_guess }| {
+        let denied = if is_guess { allowance.note_failed(peer) } else { None };
+        denied.unwrap_or_else(|| problem.reply())
+    })?;
+    match caller.token.as_deref().and_then(|token_id| allowance.ask_with(token_id)) {
+        Some(denied) => Err(denied),
+        None => Ok(caller),
     }
 }
 
-/// Whoever sends this request, unless nobody may know.
-pub(crate) async fn sign_in(
+async fn identify(
+    said: Said<'_>,
     head: &Parts,
     peer: Option<IpAddr>,
     operations: &Operations,
 ) -> Result<Caller, Refusal> {
     let guess = |problem| Refusal { problem, is_guess: true };
     let refusal = |problem| Refusal { problem, is_guess: false };
-    match bearer::read(&head.headers) {
+    match said {
         Said::Token(token) => operations.keyring.holder(token).await.map_err(|why| match why {
             NoHolder::Unknown => guess(unauthorised("unknown_token", UNKNOWN)),
             NoHolder::Expired => guess(unauthorised("expired_token", EXPIRED)),

@@ -9,6 +9,9 @@ use super::super::judge::line;
 use super::super::on_record::unsound;
 use crate::http::{Problem, shown};
 
+/// Names that stand for something else in `/rules/{name}`.
+const NAMES_TAKEN: [&str; 4] = ["apply", "diff", "export", "validate"];
+
 /// The version that a caller knows, and why it changes something.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -86,6 +89,12 @@ impl RawEntry {
                 shown(&name)
             );
             return Err(Problem::field(place, detail).because("other_name"));
+        }
+        if NAMES_TAKEN.contains(&name.as_str()) {
+            let detail = format!(
+                "{place} is called `{name}`, and /rules/{name} is another path; use another name, as in `{name}-1`"
+            );
+            return Err(Problem::field(place, detail).because("name_taken"));
         }
         Ok(Entry { name, text, is_active: self.active.unwrap_or(true), description: self.description })
     }

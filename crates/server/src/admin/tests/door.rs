@@ -107,8 +107,14 @@ impl TestDoor {
         let token = token.map(crate::resp::Password::new);
         let violations =
             records.clone().map(|records| ViolationLog::new(Some(records), ViolationSettings::default()));
-        let operations =
-            Operations::new(Arc::clone(&gatehouse.engine), records.clone(), violations.clone(), token, hosts);
+        let operations = Operations::new(
+            Arc::clone(&gatehouse.engine),
+            records.clone(),
+            violations.clone(),
+            token,
+            hosts,
+            256,
+        );
         gatehouse.operations = Arc::new(operations.unwrap());
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
         TestDoor {

@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tollgate_records::Role;
+use tollgate_records::{Role, Timestamp};
 
 use super::door::{TestDoor, local_peer};
 
@@ -20,8 +20,16 @@ struct Listening {
 
 impl Listening {
     async fn begin(door: &TestDoor) -> Listening {
+        Listening::saying(door, "").await
+    }
+
+    async fn with_token(door: &TestDoor, token: &str) -> Listening {
+        Listening::saying(door, &format!("authorization: Bearer {token}\r\n")).await
+    }
+
+    async fn saying(door: &TestDoor, fields: &str) -> Listening {
         let mut stream = door.connect(Some(local_peer())).await;
-        let request = "GET /admin/v1/events HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        let request = format!("GET /admin/v1/events HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         Listening { stream, heard: String::new() }
     }
@@ -106,4 +114,64 @@ async fn a_change_by_the_api_is_heard_by_all() {
     let order = json!({ "kind": "block", "who": "user:eve", "reason": "test" });
     door.post("/admin/v1/orders", &order).token(&token).expect(201).await;
     assert!(listening.hears("order.give").await, "{}", listening.heard);
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_or_over_hears_no_more() {
+    let door = TestDoor::open().await;
+    let admin = door.token(Role::Admin).await;
+    let soon = Timestamp::from_unix_seconds(Timestamp::now().unix_seconds() + 2);
+    let (viewer, brief) = (door.token(Role::Viewer).await, door.token_until(Role::Viewer, Some(soon)).await);
+    let mut revoked = Listening::with_token(&door, &viewer).await;
+    let mut expired = Listening::with_token(&door, &brief).await;
+    let mut other = Listening::with_token(&door, &admin).await;
+    for listening in [&mut revoked, &mut expired, &mut other] {
+        assert!(listening.hears("event: hello").await, "{}", listening.heard);
+    }
+    let id = viewer.split('_').nth(1).unwrap();
+    door.ask("DELETE", &format!("/admin/v1/tokens/{id}")).token(&admin).expect(200).await;
+    assert!(revoked.hears("event: bye").await, "{}", revoked.heard);
+    assert!(!revoked.hears("event: never").await);
+    assert!(expired.hears("event: bye").await, "{}", expired.heard);
+    assert!(!other.heard.contains("event: bye"));
+}
+
+#[tokio::test]
+async fn only_admins_are_told_of_tokens() {
+    let door = TestDoor::open().await;
+    let (admin, operator) = (door.token(Role::Admin).await, door.token(Role::Operator).await);
+    let mut of_admin = Listening::with_token(&door, &admin).await;
+    let mut of_operator = Listening::with_token(&door, &operator).await;
+    assert!(of_admin.hears("event: hello").await && of_operator.hears("event: hello").await);
+    let new = json!({ "name": "a name", "role": "viewer" });
+    door.post("/admin/v1/tokens", &new).token(&admin).expect(201).await;
+    let order = json!({ "kind": "block", "who": "user:eve", "reason": "test" });
+    door.post("/admin/v1/orders", &order).token(&operator).expect(201).await;
+    assert!(of_admin.hears("order.give").await && of_operator.hears("order.give").await);
+    assert!(of_admin.heard.contains("token.create"), "{}", of_admin.heard);
+    assert!(!of_operator.heard.contains("token."), "{}", of_operator.heard);
+    for (token, sees) in [(&admin, true), (&operator, false)] {
+        for query in ["", "?action=token.create", "?limit=1&action=token.create"] {
+            let lines = door.get(&format!("/admin/v1/audit{query}")).token(token).expect(200).await;
+            assert_eq!(lines.text.contains("token.create"), sees, "{query}: {}", lines.text);
+        }
+        let lines = door.get("/admin/v1/audit").token(token).expect(200).await;
+        assert!(lines.text.contains("order.give"), "{}", lines.text);
+    }
+}
+
+#[tokio::test]
+async fn one_caller_has_a_few_streams_and_others_have_theirs() {
+    let door = TestDoor::open().await;
+    let (greedy, other) = (door.token(Role::Viewer).await, door.token(Role::Operator).await);
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        let mut listening = Listening::with_token(&door, &greedy).await;
+        assert!(listening.hears("event: hello").await);
+        all.push(listening);
+    }
+    let answer = door.get("/admin/v1/events").token(&greedy).expect(429).await;
+    assert_eq!(answer.reason(), "too_many_streams");
+    assert!(answer.headers.contains_key("retry-after"));
+    assert_eq!(door.get("/admin/v1/events").token(&other).head().await.status, 200);
 }

@@ -118,3 +118,31 @@ async fn who_is_not_let_in_does_not_learn_which_paths_there_are() {
         assert_eq!(door.get(path).expect(401).await.reason(), "token_needed", "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_right_token_is_let_in_whatever_others_at_its_address_send() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let peer = Some(local_peer());
+    for _ in 0..200 {
+        door.get("/admin/v1/whoami").from(peer).answer().await;
+    }
+    door.get("/admin/v1/whoami").from(peer).token(&token).expect(200).await;
+    let refused = door.get("/admin/v1/whoami").from(peer).token("tg_0123456789abcdef_x").expect(429).await;
+    assert!(refused.headers.contains_key("retry-after"));
+}
+
+#[tokio::test]
+async fn a_token_has_an_allowance_of_its_own() {
+    let door = TestDoor::open().await;
+    let (greedy, other) = (door.token(Role::Viewer).await, door.token(Role::Operator).await);
+    let peer = Some(local_peer());
+    let mut is_denied = false;
+    for _ in 0..400 {
+        is_denied |= door.get("/admin/v1/whoami").token(&greedy).from(peer).answer().await.status == 429;
+    }
+    assert!(is_denied, "from whatever address");
+    door.get("/admin/v1/whoami").from(peer).token(&other).expect(200).await;
+    // Nor is its address spent.
+    door.get("/admin/v1/whoami").from(peer).expect(401).await;
+}

@@ -96,3 +96,18 @@ async fn a_name_of_a_token_is_a_name() {
         }
     }
 }
+
+#[tokio::test]
+async fn no_database_is_asked_for_a_text_that_it_cannot_hold() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Admin).await;
+    for path in
+        ["audit?who=%00", "audit?target=a%00b", "violations?user=%00", "buckets?rule=per-user&key=user:%00"]
+    {
+        let answer = door.get(&format!("/admin/v1/{path}")).token(&token).expect(400).await;
+        assert_eq!(answer.reason(), "bad_query", "{path}");
+    }
+    for path in ["tokens/%00", "orders/%00"] {
+        door.ask("DELETE", &format!("/admin/v1/{path}")).token(&token).expect(404).await;
+    }
+}

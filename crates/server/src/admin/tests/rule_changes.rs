@@ -175,3 +175,28 @@ async fn an_order_about_a_rule_or_key_that_there_is_not_is_refused() {
     let all = door.get("/admin/v1/orders?past=true").token(&token).expect(200).await.json();
     assert_eq!(all["orders"][0]["revoked_by"], "some operator");
 }
+
+#[tokio::test]
+async fn a_version_that_none_can_come_before_is_not_found() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Viewer).await;
+    let path = format!("/admin/v1/versions/{}/diff", i64::MIN);
+    assert_eq!(door.get(&path).token(&token).expect(404).await.reason(), "not_found");
+}
+
+#[tokio::test]
+async fn a_rule_that_a_path_would_hide_is_not_put_on_record() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Admin).await;
+    for name in ["export", "validate", "diff", "apply"] {
+        let put = json!({ "rule": rule(name, 5) });
+        let asking = door.ask("PUT", &format!("/admin/v1/rules/{name}")).json(&put).token(&token);
+        assert_eq!(asking.field("if-match", "\"0\"").expect(400).await.reason(), "name_taken", "{name}");
+        let several = json!({ "rules": [{ "rule": rule(name, 5) }], "base_version": 0 });
+        let answer = door.post("/admin/v1/rules/apply", &several).token(&token).expect(400).await;
+        assert_eq!(answer.reason(), "name_taken", "{name}");
+        // One of a file is reached by another spelling.
+        let encoded = format!("/admin/v1/rules/%{:02X}{}", name.as_bytes()[0], &name[1..]);
+        assert_eq!(door.get(&encoded).token(&token).expect(404).await.reason(), "unknown_rule", "{name}");
+    }
+}

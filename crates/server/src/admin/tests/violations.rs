@@ -84,3 +84,13 @@ async fn an_export_is_whole_and_no_formula_stands_in_it() {
     assert_eq!(users, TEXTS.iter().rev().map(|text| (*text).to_owned()).collect::<Vec<_>>());
     door.get("/admin/v1/violations/export?format=xls").expect(400).await;
 }
+
+#[tokio::test]
+async fn an_address_is_found_by_every_spelling() {
+    let door = TestDoor::open().await;
+    note(&door, &["ann"]).await;
+    for address in ["192.0.2.7", "::ffff:192.0.2.7", "::FFFF:c000:207"] {
+        let found = door.get(&format!("/admin/v1/violations?address={address}")).expect(200).await.json();
+        assert_eq!(found["violations"].as_array().unwrap().len(), 1, "{address}");
+    }
+}

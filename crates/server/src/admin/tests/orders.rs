@@ -1,0 +1,35 @@
+//! Standing orders, through the API.
+
+use serde_json::{Value, json};
+use tollgate_records::Role;
+
+use super::door::TestDoor;
+
+#[tokio::test]
+async fn orders_are_listed_page_by_page_each_once() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    for number in 0..5 {
+        let order = json!({ "kind": "block", "who": format!("user:{number}"), "reason": "abuse" });
+        door.post("/admin/v1/orders", &order).token(&token).expect(201).await;
+    }
+    door.ask("DELETE", "/admin/v1/orders/2?reason=over").token(&token).expect(200).await;
+    for (past, expected) in [("false", vec![5, 4, 3, 1]), ("true", vec![5, 4, 3, 2, 1])] {
+        let (mut found, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let path = format!("/admin/v1/orders?past={past}&limit=2{cursor}");
+            let page = door.get(&path).token(&token).expect(200).await.json();
+            let orders = page["orders"].as_array().unwrap();
+            assert!(orders.len() <= 2, "{page}");
+            found.extend(orders.iter().map(|order| order["order_id"].as_i64().unwrap()));
+            if page["cursor"] == Value::Null {
+                break;
+            }
+            cursor = format!("&cursor={}", page["cursor"]);
+        }
+        assert_eq!(found, expected, "past={past}");
+    }
+    for query in ["limit=0", "limit=1001", "cursor=x"] {
+        door.get(&format!("/admin/v1/orders?{query}")).token(&token).expect(400).await;
+    }
+}
