@@ -21,7 +21,7 @@ Examples:
   tollgate token create --role operator --name ann --expires 30d
   export TOLLGATE_ADMIN_TOKEN=$(tollgate token create --role admin --name ci)
   tollgate token list
-  tollgate token revoke 0123456789abcdef
+  tollgate token revoke 0123456789abcdef --reason lost
 
 A viewer looks; an operator also handles incidents: buckets, orders, reloads; an admin also changes rules and tokens. {}",
     records_place::HELP))]
@@ -70,6 +70,9 @@ struct RevokeFlags {
     /// Its number, as `token list` shows it
     #[arg(value_name = "TOKEN")]
     token: String,
+    /// Why, for the audit trail
+    #[arg(long, value_name = "WHY")]
+    reason: Option<String>,
     #[command(flatten)]
     format: FormatFlag,
     #[command(flatten)]
@@ -133,7 +136,7 @@ fn list(flags: &ListFlags, screen: &Screen) -> Result<Page, Problem> {
 
 fn revoke(flags: &RevokeFlags, screen: &Screen) -> Result<Page, Problem> {
     let revoked = with_records(&flags.records.url()?, async |records| {
-        records.revoke_token(&flags.token, &author()).await
+        records.revoke_token(&flags.token, &author(), flags.reason.as_deref()).await
     });
     let token = revoked?;
     Ok(Page::good(match flags.format.chosen() {

@@ -7,7 +7,7 @@ use ipnet::IpNet;
 use crate::Mode;
 
 /// Most orders that stand at a time.
-pub const ORDERS_MAX: usize = 20_000;
+pub const ORDERS_STANDING_MAX: usize = 20_000;
 
 /// An order that stands until it is revoked or expires. Its rule, if it makes one, is called `order-{id}`.
 #[derive(Debug, Clone, PartialEq, Eq)]

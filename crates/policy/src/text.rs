@@ -55,6 +55,7 @@ mod value_test;
 
 pub(crate) use compose::compose;
 pub use mistakes::{Mistake, Mistakes};
+pub use rate::is_rate;
 
 use crate::Policy;
 use document::TypedPolicy;

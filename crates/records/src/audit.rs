@@ -73,7 +73,8 @@ impl Records {
             let rows = session
                 .rows(
                     "SELECT audit_id, at, who, action, target, before, after, reason, source_address FROM tollgate_audit \
-                     WHERE audit_id < $1 AND ($2 IS NULL OR who = $2) AND ($3 IS NULL OR action = $3) \
+                     WHERE audit_id < $1 AND ($2 IS NULL OR who = $2 \
+                     OR (length(who) = length($2) + 19 AND substr(who, 1, length($2) + 2) = $2 || ' (')) AND ($3 IS NULL OR action = $3) \
                      AND ($4 IS NULL OR target = $4) AND ($5 = 0 OR action NOT LIKE 'token.%') \
                      ORDER BY audit_id DESC LIMIT $6",
                     &[

@@ -30,8 +30,6 @@ pub const ROWS_MAX: usize = 10_000;
 pub const RULE_SET_BYTES_MAX: usize = 8 * 1_024 * 1_024;
 /// Most versions that are kept; the oldest go first.
 pub const VERSIONS_KEPT_MAX: i64 = 1_000;
-/// Most orders that stand at the same time.
-pub const ORDERS_STANDING_MAX: usize = 100_000;
 /// How many orders ago one that ended is forgotten.
 pub const ORDERS_KEPT_MAX: i64 = 200_000;
 /// Most operations that are kept; the oldest go first.

@@ -18,7 +18,8 @@ pub enum OperationKind {
     Reset,
     /// It is given tokens.
     Grant {
-        /// How many, as decimal text above 0.
+        /// How many, as decimal text above 0; of an operation written by hand whatever stands there, and nothing where nothing does: whoever does it
+        /// refuses that, and goes on.
         amount: String,
     },
 }
@@ -145,10 +146,10 @@ fn read(row: &Row) -> Result<Operation, RecordsError> {
     let (kind, amount): (String, Option<String>) = (row.get("kind")?, row.get("amount")?);
     let kind = match (kind.as_str(), amount) {
         ("reset", _) => OperationKind::Reset,
-        ("grant", Some(amount)) => OperationKind::Grant { amount },
-        _ => {
+        ("grant", amount) => OperationKind::Grant { amount: amount.unwrap_or_default() },
+        (other, _) => {
             return Err(RecordsError::Malformed {
-                what: format!("operation {operation_id}: a grant without `amount`"),
+                what: format!("operation {operation_id}: no kind is called \"{}\"", other.escape_debug()),
             });
         }
     };

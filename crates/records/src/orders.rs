@@ -12,14 +12,12 @@ mod order_record;
 
 pub use order_record::{OrderMistake, OrderRecord};
 
-use tollgate_policy::Order;
+use tollgate_policy::{ORDERS_STANDING_MAX, Order};
 
 use crate::audit::{self, AuditNote};
 use crate::limits;
 use crate::session::Session;
-use crate::{
-    Author, ORDERS_KEPT_MAX, ORDERS_STANDING_MAX, REASON_BYTES_MAX, Records, RecordsError, Timestamp,
-};
+use crate::{Author, ORDERS_KEPT_MAX, REASON_BYTES_MAX, Records, RecordsError, Timestamp};
 
 /// An order to be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,10 +163,12 @@ impl Records {
                 return Err(RecordsError::NotFound { what: format!("order {order_id} that stands") });
             };
             let record = OrderRecord::read(&row)?;
+            let before = OrderRecord { revoked_at: None, revoked_by: None, ..record.clone() };
             let note = AuditNote {
                 action: "order.revoke",
                 target: &format!("order {order_id}"),
-                before: Some(&record.to_json()),
+                before: Some(&before.to_json()),
+                after: Some(&record.to_json()),
                 reason: Some(reason),
                 ..AuditNote::default()
             };

@@ -11,10 +11,10 @@ pub use token_secret::TokenSecret;
 use token_secret::Presented;
 
 use crate::audit::{self, AuditNote};
-use crate::author::BY_HAND;
+use crate::author::RESERVED;
 use crate::limits;
 use crate::session::{Session, Value};
-use crate::{Author, NAME_BYTES_MAX, Records, RecordsError, TOKENS_MAX, Timestamp};
+use crate::{Author, NAME_BYTES_MAX, REASON_BYTES_MAX, Records, RecordsError, TOKENS_MAX, Timestamp};
 
 /// How often the time of a token's last use is written at most, in microseconds.
 const LAST_USED_EVERY_MICROS: i64 = 60_000_000;
@@ -51,8 +51,8 @@ impl Records {
         author: &Author,
     ) -> Result<(TokenSecret, TokenRecord), RecordsError> {
         limits::text("name", &new.name, NAME_BYTES_MAX)?;
-        if new.name == BY_HAND {
-            let why = format!("is `{BY_HAND}`, which changes by hand are signed with; choose another");
+        if let Some((name, signs)) = RESERVED.iter().find(|(name, _)| *name == new.name) {
+            let why = format!("is `{name}`, which {signs}; choose another");
             return Err(RecordsError::Invalid { field: "name", why });
         }
         author.check()?;
@@ -65,6 +65,7 @@ impl Records {
         self.within(async {
             let mut session = self.write().await?;
             session.take_turn().await?;
+            check_name_is_free(&mut session, &new.name, now).await?;
             make_room(&mut session, now).await?;
             session
                 .execute(
@@ -113,12 +114,21 @@ impl Records {
         .await
     }
 
-    /// Ends a token. One that ended already stays so.
-    pub async fn revoke_token(&self, token_id: &str, author: &Author) -> Result<TokenRecord, RecordsError> {
+    /// Ends a token; why may be said. One that ended already stays so.
+    pub async fn revoke_token(
+        &self,
+        token_id: &str,
+        author: &Author,
+        reason: Option<&str>,
+    ) -> Result<TokenRecord, RecordsError> {
         author.check()?;
+        reason.map_or(Ok(()), |reason| limits::text("reason", reason, REASON_BYTES_MAX))?;
         self.within(async {
             let mut session = self.write().await?;
             session.take_turn().await?;
+            let find = "SELECT * FROM tollgate_tokens WHERE token_id = $1";
+            let before = session.row(find, &[token_id.into()]).await?;
+            let before = before.as_ref().map(TokenRecord::read).transpose()?.map(|before| before.to_json());
             let revoke = "UPDATE tollgate_tokens SET revoked_at = COALESCE(revoked_at, $1) WHERE token_id = $2 RETURNING *";
             let row = session.row(revoke, &[Timestamp::now().into(), token_id.into()]).await?;
             let Some(row) = row else {
@@ -128,7 +138,9 @@ impl Records {
             let note = AuditNote {
                 action: "token.revoke",
                 target: &format!("token {}", record.token_id),
-                before: Some(&record.to_json()),
+                before: before.as_deref(),
+                after: Some(&record.to_json()),
+                reason,
                 ..AuditNote::default()
             };
             audit::write(&mut session, &note, author).await?;
@@ -187,6 +199,19 @@ impl Records {
             tracing::debug!(%error, "the last use of a token was not written down");
         }
     }
+}
+
+/// Of the tokens that stand no two have one name. Here and not by an index: whether a token stands is a matter of time.
+async fn check_name_is_free(session: &mut Session, name: &str, now: Timestamp) -> Result<(), RecordsError> {
+    let find = "SELECT token_id FROM tollgate_tokens WHERE name = $1 AND revoked_at IS NULL \
+                AND (expires_at IS NULL OR expires_at > $2) LIMIT 1";
+    let Some(row) = session.row(find, &[name.into(), now.into()]).await? else { return Ok(()) };
+    let token_id: String = row.get("token_id")?;
+    let why = format!(
+        "is \"{}\", and so is that of token {token_id}, which stands; choose another, or revoke that one first",
+        name.escape_debug()
+    );
+    Err(RecordsError::Invalid { field: "name", why })
 }
 
 /// Room for one more: those that ended are forgotten where they stand in the way.

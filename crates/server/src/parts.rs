@@ -6,7 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use tollgate::policy::{Composition, Mistake, Mistakes, ORDERS_MAX, Policy, Source, Sources, StandingOrder};
+use tollgate::policy::{
+    Composition, Mistake, Mistakes, ORDERS_STANDING_MAX, Policy, Source, Sources, StandingOrder,
+};
 
 use crate::filed::{Filed, FiledRules};
 use crate::policy_source::{PolicyFault, PolicyText, short_hash};
@@ -49,7 +51,7 @@ impl Parts {
 
     /// The same without the orders that have mistakes, such as those about a rule that is gone, and without those that are too many.
     pub(crate) fn with_sound_orders(mut self, now_unix_s: i64) -> Parts {
-        self.keep_orders(|at, _| at < ORDERS_MAX);
+        self.keep_orders(|at, _| at < ORDERS_STANDING_MAX);
         // Not all mistakes are shown at once.
         for _ in 0..ROUNDS_MAX {
             let Err(PolicyFault::Mistakes(mistakes)) = self.compose(now_unix_s) else { return self };
@@ -189,7 +191,7 @@ mod tests {
         let orders = Arc::new((1..=20_010).map(block).collect());
         let sound = Parts { text: text(), rules: Arc::default(), orders }.with_sound_orders(0);
         assert!(sound.compose(0).is_ok());
-        assert_eq!(sound.orders.len(), ORDERS_MAX);
+        assert_eq!(sound.orders.len(), ORDERS_STANDING_MAX);
     }
 
     #[test]

@@ -34,9 +34,9 @@ pub(super) enum KeysVerb {
     Reset(ResetFlags),
     /// Give a client tokens
     Grant(GrantFlags),
-    /// Deny everything that a client asks
+    /// Deny every request of a client, also those that no rule governs
     Block(WhoFlags),
-    /// Admit everything that a client asks
+    /// Admit every request of a client, whatever rules say and buckets hold
     Allow(WhoFlags),
     /// End the blocks of a client
     Unblock(UnblockFlags),

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Composition, ORDERS_MAX, Rule, Source, Sources};
+use crate::{Composition, ORDERS_STANDING_MAX, Rule, Source, Sources};
 
 use super::document::{RULES_MAX, TypedPolicy};
 use super::entry::ReadEntry;
@@ -202,7 +202,7 @@ impl<'a> Drafting<'a> {
             } else if let Some(rule) = named.of_name(&standing::name_of(order)) {
                 let what = format!("the name `{}` is taken by the rule {}", rule.name, self.place_of(rule));
                 read.add(what, "rename that rule: names like this are those of orders");
-            } else if at == ORDERS_MAX {
+            } else if at == ORDERS_STANDING_MAX {
                 let what = format!("there are {} orders", orders.len());
                 read.add(what, "revoke those that nobody needs, and join addresses to networks");
             }

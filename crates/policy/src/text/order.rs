@@ -115,7 +115,8 @@ fn effect(order: &StandingOrder, named: &mut Named<'_>, found: &mut Found) -> Op
         Order::Allow { who } => everyone_else(client(who, named, found)?, "allow", found).map(Effect::Allow),
         Order::Override { rule, who, rate, burst } => {
             let rule = named.find(rule, RULE, found);
-            let client = client(who, named, found);
+            let client =
+                client(who, named, found).and_then(|client| everyone_else(client, "override", found));
             let limit = limit(rate, burst, rule.and_then(|rule| named.rules.get(rule)), found);
             Some(Effect::Override { rule: rule?, client: client?, limit: limit? })
         }
@@ -137,7 +138,14 @@ fn everyone_else(client: Client, verb: &str, found: &mut Found) -> Option<Client
         Client::User(_) => false,
     };
     if is_everyone {
-        let cure = "name a client; to stop everything, order a kill switch, to let everything through, order the mode `shadow`";
+        let cure = match verb {
+            "override" => {
+                "name a client; to give everyone another limit, change the rule itself, by an entry of its name"
+            }
+            _ => {
+                "name a client; to stop everything, order a kill switch, to let everything through, order the mode `shadow`"
+            }
+        };
         found.add(field_place(WHO), format!("this would {verb} everyone"), cure);
     }
     (!is_everyone).then_some(client)

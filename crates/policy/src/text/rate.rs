@@ -67,6 +67,15 @@ pub(super) fn read(node: &Node<'_>, field: &'static str, found: &mut Found) -> O
     }
 }
 
+/// Whether a text is a rate above 0, with a unit or without: `10`, `600/m`, `100/15m`.
+pub fn is_rate(text: &str) -> bool {
+    let (number, per) = text.split_once('/').unwrap_or((text, "s"));
+    match (Decimal::read(number.trim()), per_nanos(per.trim())) {
+        (Ok(number), Some(period)) => number.digits > 0 && ratio(number, period).is_some(),
+        _ => false,
+    }
+}
+
 fn too_fine(node: &Node<'_>, field: &str, found: &mut Found) -> Option<TypedRate> {
     let what = format!("`{field}` is {}, with more digits than can be kept exactly", node.described());
     found.add(node.place, what, "round it, or say it per minute, hour or day, as in `rate: 5/h`");

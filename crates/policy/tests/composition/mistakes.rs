@@ -108,6 +108,8 @@ fn orders() -> Vec<String> {
         Order::Block { who: network("10.0.0.1/8") },
         Order::Block { who: network("0.0.0.0/0") },
         Order::Allow { who: key("g", "all") },
+        override_of("a", network("::/0"), "1000000", "1000000"),
+        override_of("g", key("g", "all"), "1000000", "1000000"),
         Order::Block { who: key("aa", "42") },
         Order::Block { who: key("a", "") },
         Order::KillSwitch { rule: Some("elsewhere".to_owned()) },

@@ -5,6 +5,11 @@ use tollgate_policy::{Order, Who};
 use crate::limits;
 use crate::{DECIMAL_BYTES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, RecordsError, decimal_text};
 
+/// What to write as the rate of an override.
+pub(super) const RATE_CURE: &str = "write tokens per second above 0, or with a unit, as in 600/m";
+/// What to write as its burst.
+pub(super) const BURST_CURE: &str = "write a number above 0";
+
 /// An order as columns.
 pub(super) struct Columns<'a> {
     pub(super) kind: &'static str,
@@ -36,8 +41,8 @@ pub(super) fn columns(order: &Order) -> Result<Columns<'_>, RecordsError> {
                 let why = format!("is a key of `{other}`, and the override is of `{rule}`; name one rule");
                 return Err(RecordsError::Invalid { field: "who", why });
             }
-            above_zero("rate", tokens)?;
-            above_zero("burst", most)?;
+            fit("rate", tokens, is_rate, RATE_CURE)?;
+            fit("burst", most, is_above_zero, BURST_CURE)?;
             (rate, burst) = (Some(tokens.as_str()), Some(most.as_str()));
         }
         Order::Mode { mode: other, .. } => mode = Some(other.name()),
@@ -55,13 +60,19 @@ pub(super) fn columns(order: &Order) -> Result<Columns<'_>, RecordsError> {
     })
 }
 
-fn above_zero(field: &'static str, number: &str) -> Result<(), RecordsError> {
-    limits::text(field, number, DECIMAL_BYTES_MAX)?;
-    match decimal_text::canonical(number) {
-        Some(number) if number != "0" => Ok(()),
-        _ => Err(RecordsError::Invalid {
-            field,
-            why: format!("is \"{}\"; write a number above 0", number.escape_debug()),
-        }),
+fn fit(field: &'static str, text: &str, is_fit: fn(&str) -> bool, cure: &str) -> Result<(), RecordsError> {
+    limits::text(field, text, DECIMAL_BYTES_MAX)?;
+    if is_fit(text) {
+        return Ok(());
     }
+    Err(RecordsError::Invalid { field, why: format!("is \"{}\"; {cure}", text.escape_debug()) })
+}
+
+/// Whether it is a decimal above 0, or what a rule has as its rate: `600/m`.
+pub(super) fn is_rate(text: &str) -> bool {
+    is_above_zero(text) || tollgate_policy::is_rate(text)
+}
+
+fn is_above_zero(text: &str) -> bool {
+    decimal_text::canonical(text).is_some_and(|number| number != "0")
 }

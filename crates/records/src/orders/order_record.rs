@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use tollgate_policy::{Mode, Order, Who};
 
+use super::order::{BURST_CURE, RATE_CURE, is_rate};
 use crate::session::Row;
 use crate::{RecordsError, Timestamp, decimal_text};
 
@@ -21,7 +22,7 @@ pub struct OrderRecord {
     pub who_kind: Option<String>,
     /// Whom it is about.
     pub who: Option<String>,
-    /// Tokens per second, of an override.
+    /// Tokens per second, or with a unit as in `600/m`, of an override.
     pub rate: Option<String>,
     /// Tokens, of an override.
     pub burst: Option<String>,
@@ -66,8 +67,8 @@ impl OrderRecord {
             "override" => Ok(Order::Override {
                 rule: self.needed("rule", self.rule.as_ref())?.clone(),
                 who: self.who()?,
-                rate: self.number("rate", self.rate.as_ref())?,
-                burst: self.number("burst", self.burst.as_ref())?,
+                rate: self.rate()?,
+                burst: self.burst()?,
             }),
             "kill_switch" => Ok(Order::KillSwitch { rule: self.rule.clone() }),
             "mode" => {
@@ -108,10 +109,17 @@ impl OrderRecord {
         })
     }
 
-    fn number(&self, field: &'static str, value: Option<&String>) -> Result<String, OrderMistake> {
-        let value = self.needed(field, value)?;
-        let number = decimal_text::canonical(value).filter(|number| number != "0");
-        number.ok_or_else(|| self.mistake(field, value, "write a number above 0"))
+    /// A decimal in its one spelling; one with a unit as it was typed.
+    fn rate(&self) -> Result<String, OrderMistake> {
+        let rate = self.needed("rate", self.rate.as_ref())?;
+        let number = decimal_text::canonical(rate).unwrap_or_else(|| rate.clone());
+        if is_rate(&number) { Ok(number) } else { Err(self.mistake("rate", rate, RATE_CURE)) }
+    }
+
+    fn burst(&self) -> Result<String, OrderMistake> {
+        let burst = self.needed("burst", self.burst.as_ref())?;
+        let number = decimal_text::canonical(burst).filter(|number| number != "0");
+        number.ok_or_else(|| self.mistake("burst", burst, BURST_CURE))
     }
 
     fn mistake(&self, field: &'static str, value: &str, cure: &str) -> OrderMistake {

@@ -1,7 +1,8 @@
 //! A violation as a line of CSV (RFC 4180), harmless in a spreadsheet.
 //!
 //! Every text stands in quotes, and those within are doubled; lines end in CRLF. A text that a spreadsheet could take for a formula, because it begins
-//! with one of `= + - @`, their wide forms, a tab or a line break, gets a `'` before it. Numbers and times are ours, and stand as they are.
+//! with one of `= + - @`, their wide forms, a tab or a line break, gets a `'` before it. What a terminal would obey, or would hide, is written out as
+//! in Rust: `\x1b`, `\u{202e}`; tabs and line breaks stay. Numbers and times are ours, and stand as they are.
 
 use std::fmt::Write as _;
 
@@ -42,13 +43,35 @@ fn push_text(csv: &mut String, text: Option<&String>) {
     if text.trim_start_matches(' ').starts_with(FORMULA) {
         csv.push('\'');
     }
-    for character in text.chars() {
-        if character == '"' {
-            csv.push('"');
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => csv.push_str("\"\""),
+            '\n' | '\t' => csv.push(character),
+            '\r' if characters.peek() == Some(&'\n') => csv.push(character),
+            '\r' => csv.push_str("\\r"),
+            _ if is_unseen(character) && character.is_ascii() => {
+                let _ = write!(csv, "\\x{:02x}", u32::from(character));
+            }
+            _ if is_unseen(character) => {
+                let _ = write!(csv, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => csv.push(character),
         }
-        csv.push(character);
     }
     csv.push('"');
+}
+
+/// Controls, and what has no shape of its own but changes how the rest looks.
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -73,10 +96,18 @@ mod tests {
 
     #[test]
     fn a_formula_is_made_a_text() {
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "－1"] {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", "\n=1", "  =1", "＝1", "－1"] {
             shown(formula, &format!("\"'{formula}\""));
         }
         shown("=HYPERLINK(\"http://x\")", "\"'=HYPERLINK(\"\"http://x\"\")\"");
         shown("user:=1", "\"user:=1\"");
+    }
+
+    #[test]
+    fn a_text_cannot_steer_the_terminal_or_turn_itself_round() {
+        shown("a\u{1b}[31mb\u{9b}2J\0", "\"a\\x1b[31mb\\u{9b}2J\\x00\"");
+        shown("user\u{202e}nimda\u{200b}", "\"user\\u{202e}nimda\\u{200b}\"");
+        shown("\r=1", "\"'\\r=1\"");
+        shown("Zoë 日本 🦀", "\"Zoë 日本 🦀\"");
     }
 }

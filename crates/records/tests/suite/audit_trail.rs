@@ -14,6 +14,7 @@ on_both!(
     every_change_has_its_line_with_who_what_before_after_and_why,
     lines_are_found_by_filter_and_page_and_by_nothing_else,
     a_change_without_its_line_is_not_made,
+    lines_of_tokens_are_found_by_name_and_by_number,
 );
 
 async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Place) {
@@ -36,7 +37,7 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
     records.note_operation(&grant, &bob).await.unwrap();
     let new = NewToken { name: "deploy".to_owned(), role: Role::Viewer, expires_at: None };
     let (_, token) = records.create_token(&new, &bob).await.unwrap();
-    records.revoke_token(&token.token_id, &bob).await.unwrap();
+    records.revoke_token(&token.token_id, &bob, Some("lost")).await.unwrap();
     let note = AuditNote { action: "policy.reload", target: "policy.yaml", ..AuditNote::default() };
     records.note_audit(&note, &bob).await.unwrap();
 
@@ -62,7 +63,7 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
             ("order.revoke", "order 1", Some("out")),
             ("bucket.grant", "login 42", Some("sorry")),
             ("token.create", token.as_str(), None),
-            ("token.revoke", token.as_str(), None),
+            ("token.revoke", token.as_str(), Some("lost")),
             ("policy.reload", "policy.yaml", None),
         ]
     );
@@ -73,6 +74,11 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
     assert!(after.contains("\"text\":\"two\"") && !after.contains("one"), "{after}");
     assert!(lines[3].after.as_deref().unwrap().contains("kill_switch"));
     assert_eq!(lines[5].after.as_deref(), Some("5"));
+    for (given, revoked) in [(3, 4), (6, 7)] {
+        assert_eq!(lines[revoked].before, lines[given].after);
+        let after = lines[revoked].after.as_deref().unwrap();
+        assert!(!after.contains("\"revoked_at\":null"), "{after}");
+    }
 }
 
 async fn lines_are_found_by_filter_and_page_and_by_nothing_else(place: Place) {
@@ -114,4 +120,27 @@ async fn a_change_without_its_line_is_not_made(place: Place) {
     assert_eq!(records.orders(true).await.unwrap(), []);
     let rules = records.rule_set().await.unwrap();
     assert_eq!((rules.version, rules.entries[0].text.as_str()), (1, "one"));
+}
+
+async fn lines_of_tokens_are_found_by_name_and_by_number(place: Place) {
+    let records = place.open().await;
+    let long = "é".repeat(64);
+    for author in [
+        Author::of_token("ann", "0123456789abcdef"),
+        Author::of_token("ann", "fedcba9876543210"),
+        Author::of_token("anna", "0011223344556677"),
+        Author::of_token(&long, "8899aabbccddeeff"),
+    ] {
+        let note = AuditNote { action: "test.note", target: &author.name, ..AuditNote::default() };
+        records.note_audit(&note, &author).await.unwrap();
+    }
+    let found = async |who: &str| {
+        let by = AuditFilter { who: Some(who.to_owned()), ..AuditFilter::default() };
+        let lines = records.audit(&by, None, 10).await.unwrap();
+        lines.into_iter().map(|line| line.who).collect::<Vec<_>>()
+    };
+    assert_eq!(found("ann").await, ["ann (fedcba9876543210)", "ann (0123456789abcdef)"]);
+    assert_eq!(found("ann (0123456789abcdef)").await, ["ann (0123456789abcdef)"]);
+    let all = records.audit(&AuditFilter::default(), None, 1).await.unwrap();
+    assert!(all[0].who.ends_with("é (8899aabbccddeeff)"), "{}", all[0].who);
 }

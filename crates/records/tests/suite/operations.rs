@@ -9,6 +9,7 @@ on_both!(
     an_operation_is_read_by_every_instance,
     whoever_follows_misses_none_while_several_are_told_at_once,
     an_operation_that_cannot_be_is_refused,
+    a_grant_of_nothing_by_hand_stops_none_behind_it,
 );
 
 fn reset(key: &str) -> NewOperation {
@@ -88,4 +89,14 @@ async fn an_operation_that_cannot_be_is_refused(place: Place) {
         }
     }
     assert_eq!(records.operations_since(0).await.unwrap(), []);
+}
+
+async fn a_grant_of_nothing_by_hand_stops_none_behind_it(place: Place) {
+    let records = place.open().await;
+    let by_hand = "INSERT INTO tollgate_operations (kind, rule, key, author, reason) VALUES ('grant', 'login', '42', 'bob', 'x')";
+    place.sql(by_hand).await.unwrap();
+    let behind = records.note_operation(&reset("user:42"), &alice()).await.unwrap();
+    let heard = records.operations_since(0).await.unwrap();
+    assert_eq!(heard[0].kind, OperationKind::Grant { amount: String::new() });
+    assert_eq!((heard[1].operation_id, &heard[1].kind), (behind, &OperationKind::Reset));
 }

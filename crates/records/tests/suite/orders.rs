@@ -1,6 +1,6 @@
 //! Standing orders: given, read by everybody, ended.
 
-use tollgate_policy::{Mode, Order, Who};
+use tollgate_policy::{Mode, ORDERS_STANDING_MAX, Order, Who};
 use tollgate_records::{AuditFilter, NewOrder, RecordsError, Timestamp};
 
 use crate::alice;
@@ -11,6 +11,8 @@ on_both!(
     an_order_ends_when_it_is_revoked_and_stays_in_the_books,
     an_order_past_its_expiry_is_nothing,
     an_order_that_cannot_be_is_refused_with_the_field,
+    no_more_orders_stand_than_a_policy_takes,
+    the_rate_of_an_override_may_have_a_unit_as_that_of_a_rule,
 );
 
 fn order(order: Order) -> NewOrder {
@@ -123,4 +125,44 @@ async fn an_order_that_cannot_be_is_refused_with_the_field(place: Place) {
     }
     assert_eq!(records.orders(true).await.unwrap(), []);
     assert_eq!(records.audit(&AuditFilter::default(), None, 10).await.unwrap(), []);
+}
+
+async fn no_more_orders_stand_than_a_policy_takes(place: Place) {
+    let records = place.open().await;
+    let many = format!(
+        "INSERT INTO tollgate_orders (kind, who_kind, who, reason, author) WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL \
+         SELECT n + 1 FROM numbers WHERE n < {}) SELECT 'block', 'user', CAST(n AS TEXT), 'x', 'bob' FROM numbers",
+        ORDERS_STANDING_MAX - 1
+    );
+    place.sql(&many).await.unwrap();
+    let last = records.give_order(&block("last"), &alice()).await.unwrap();
+    let refused = records.give_order(&block("one more"), &alice()).await.unwrap_err();
+    assert_eq!(refused.to_string(), "`orders` would be 20001, 20000 at most; end or remove some first");
+    records.revoke_order(last.order_id, &alice(), "over").await.unwrap();
+    records.give_order(&block("one more"), &alice()).await.unwrap();
+}
+
+async fn the_rate_of_an_override_may_have_a_unit_as_that_of_a_rule(place: Place) {
+    let records = place.open().await;
+    let limit = |rate: &str| Order::Override {
+        rule: "login".to_owned(),
+        who: Who::User("42".to_owned()),
+        rate: rate.to_owned(),
+        burst: "20".to_owned(),
+    };
+    for rate in ["600/m", "0.003/s", "100/15m", "1/d"] {
+        let given = records.give_order(&order(limit(rate)), &alice()).await.unwrap();
+        assert_eq!((given.rate.as_deref(), given.order()), (Some(rate), Ok(limit(rate))));
+    }
+    for rate in ["0/m", "-1/m", "600/fortnight", "/m", "600/", "many/m", "600/0s"] {
+        let refused = records.give_order(&order(limit(rate)), &alice()).await;
+        let why = format!("is \"{rate}\"; write tokens per second above 0, or with a unit, as in 600/m");
+        assert_eq!(refused, Err(RecordsError::Invalid { field: "rate", why }));
+    }
+    place.sql("UPDATE tollgate_orders SET rate = '600/fortnight' WHERE order_id = 1").await.unwrap();
+    let by_hand = records.orders(false).await.unwrap()[0].order().unwrap_err().to_string();
+    assert_eq!(
+        by_hand,
+        "order 1: `rate` is \"600/fortnight\"; write tokens per second above 0, or with a unit, as in 600/m"
+    );
 }

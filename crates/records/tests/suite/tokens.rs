@@ -13,6 +13,7 @@ on_both!(
     the_last_use_of_a_token_is_known,
     tokens_that_ended_make_room_and_others_do_not,
     no_token_signs_as_changes_by_hand_do,
+    no_token_signs_as_another_that_stands,
 );
 
 fn token(role: Role) -> NewToken {
@@ -28,13 +29,13 @@ async fn a_token_is_good_on_every_instance_until_it_is_revoked(place: Place) {
             panic!("not good")
         };
         assert_eq!((found.role, found.name.as_str(), &found.token_id), (role, "deploy", &record.token_id));
-        other.revoke_token(&record.token_id, &alice()).await.unwrap();
+        other.revoke_token(&record.token_id, &alice(), None).await.unwrap();
         assert!(matches!(one.check_token(secret.reveal()).await.unwrap(), TokenCheck::Revoked(_)));
     }
     let listed = one.tokens().await.unwrap();
     assert_eq!(listed.iter().map(|token| token.role).collect::<Vec<_>>(), Role::ALL);
     assert!(listed.iter().all(|token| token.revoked_at.is_some()));
-    let nobody = one.revoke_token("' OR '1'='1", &alice()).await;
+    let nobody = one.revoke_token("' OR '1'='1", &alice(), None).await;
     assert_eq!(nobody, Err(RecordsError::NotFound { what: "token \"\\' OR \\'1\\'=\\'1\"".to_owned() }));
 }
 
@@ -59,7 +60,8 @@ async fn a_token_is_good_until_its_expiry(place: Place) {
 async fn what_is_almost_a_token_is_none(place: Place) {
     let records = place.open().await;
     let (secret, record) = records.create_token(&token(Role::Admin), &alice()).await.unwrap();
-    let (other, _) = records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    let another = NewToken { name: "another".to_owned(), ..token(Role::Viewer) };
+    let (other, _) = records.create_token(&another, &alice()).await.unwrap();
     let text = secret.reveal();
     let wrong = |id: &str, rest: &str| format!("tg_{id}_{rest}");
     let rest = &text[text.len() - 43..];
@@ -127,7 +129,7 @@ async fn tokens_that_ended_make_room_and_others_do_not(place: Place) {
     hand.sql(&many).await.unwrap();
     let refused = records.create_token(&token(Role::Viewer), &alice()).await.unwrap_err();
     assert_eq!(refused.to_string(), "`tokens` would be 1001, 1000 at most; end or remove some first");
-    records.revoke_token("token 7", &alice()).await.unwrap();
+    records.revoke_token("token 7", &alice(), None).await.unwrap();
     hand.sql("UPDATE tollgate_tokens SET expires_at = '2026-01-01T00:00:00Z' WHERE token_id = 'token 8'")
         .await
         .unwrap();
@@ -137,9 +139,30 @@ async fn tokens_that_ended_make_room_and_others_do_not(place: Place) {
 
 async fn no_token_signs_as_changes_by_hand_do(place: Place) {
     let records = place.open().await;
-    let refused = records
-        .create_token(&NewToken { name: "sql".to_owned(), ..token(Role::Admin) }, &alice())
-        .await
-        .unwrap_err();
-    assert_eq!(refused.to_string(), "`name` is `sql`, which changes by hand are signed with; choose another");
+    for (name, signs) in [
+        ("sql", "changes by hand are signed with"),
+        ("settings", "the token of the settings signs with"),
+        ("local", "whoever comes without a token is called"),
+    ] {
+        let new = NewToken { name: name.to_owned(), ..token(Role::Admin) };
+        let refused = records.create_token(&new, &alice()).await.unwrap_err();
+        assert_eq!(refused.to_string(), format!("`name` is `{name}`, which {signs}; choose another"));
+    }
+}
+
+async fn no_token_signs_as_another_that_stands(place: Place) {
+    let records = place.open().await;
+    let (_, first) = records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    let id = &first.token_id;
+    let refused = records.create_token(&token(Role::Admin), &alice()).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "`name` is \"deploy\", and so is that of token {id}, which stands; choose another, or revoke that one first"
+        )
+    );
+    records.revoke_token(id, &alice(), None).await.unwrap();
+    records.create_token(&token(Role::Admin), &alice()).await.unwrap();
+    place.sql("UPDATE tollgate_tokens SET expires_at = '2026-01-01T00:00:00Z'").await.unwrap();
+    records.create_token(&token(Role::Admin), &alice()).await.unwrap();
 }

@@ -1,7 +1,7 @@
 //! Who asks.
 
 use http::StatusCode;
-use tollgate_records::Role;
+use tollgate_records::{Author, Role};
 
 use crate::http::Problem;
 
@@ -19,6 +19,15 @@ impl Caller {
     /// Somebody on this machine, while no token is configured at all: may look.
     pub(super) fn local() -> Caller {
         Caller { name: "local".to_owned(), token: None, role: Role::Viewer }
+    }
+
+    /// How they sign: with the name and the number of their token, so that no two sign alike.
+    pub(super) fn author(&self) -> Author {
+        match &self.token {
+            // The token of the settings has no number, and no other has its name.
+            Some(token) if *token != self.name => Author::of_token(&self.name, token),
+            _ => Author::new(&self.name),
+        }
     }
 
     /// Whether they may do what takes this role.

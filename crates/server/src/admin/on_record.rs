@@ -23,7 +23,7 @@ impl Operations {
 impl Call {
     /// Who changes something, as the audit trail has it.
     pub(super) fn author(&self) -> Author {
-        let author = Author::new(&self.caller.name);
+        let author = self.caller.author();
         match self.peer {
             Some(peer) => author.from(peer.to_canonical()),
             None => author,

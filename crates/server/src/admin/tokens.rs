@@ -42,11 +42,11 @@ pub(super) async fn create(call: Call) -> Result<Reply, Problem> {
     done(StatusCode::CREATED, &json!({ "secret": secret.reveal(), "token": token }))
 }
 
-/// `DELETE /tokens/{id}`.
+/// `DELETE /tokens/{id}`; `?reason=…` says why.
 pub(super) async fn revoke(call: Call) -> Result<Reply, Problem> {
-    call.query(&[])?;
+    let query = call.query(&["reason"])?;
     let records = call.operations.on_record()?;
-    let token = records.revoke_token(call.values.get("id"), &call.author()).await;
+    let token = records.revoke_token(call.values.get("id"), &call.author(), query.get("reason")).await;
     let token = token.map_err(|error| refused(&error))?;
     call.operations.events.tell_admins(&json!({ "what": "token.revoke", "token": token.token_id }));
     ok(&token)

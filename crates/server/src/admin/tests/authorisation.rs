@@ -69,7 +69,7 @@ async fn no_route_opens_to_who_has_no_good_token() {
     let expired = door.token_until(Role::Admin, Some(soon)).await;
     let revoked = door.token(Role::Admin).await;
     let id = revoked.split('_').nth(1).unwrap();
-    door.records.as_ref().unwrap().revoke_token(id, &author).await.unwrap();
+    door.records.as_ref().unwrap().revoke_token(id, &author, None).await.unwrap();
     while Timestamp::now() <= soon {
         tokio::task::yield_now().await;
     }

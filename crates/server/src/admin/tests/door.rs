@@ -140,8 +140,12 @@ impl TestDoor {
     }
 
     pub(super) async fn token_until(&self, role: Role, expires_at: Option<Timestamp>) -> String {
-        let new = NewToken { name: format!("some {role}"), role, expires_at };
-        let made = self.records.as_ref().unwrap().create_token(&new, &Author::new("test")).await;
+        let records = self.records.as_ref().unwrap();
+        let others = records.tokens().await.unwrap().iter().filter(|token| token.role == role).count();
+        // No two that stand have one name.
+        let name = if others == 0 { format!("some {role}") } else { format!("some {role} {others}") };
+        let new = NewToken { name, role, expires_at };
+        let made = records.create_token(&new, &Author::new("test")).await;
         made.unwrap().0.reveal().to_owned()
     }
 
