@@ -170,7 +170,6 @@ impl Records {
                 before: Some(&before.to_json()),
                 after: Some(&record.to_json()),
                 reason: Some(reason),
-                ..AuditNote::default()
             };
             audit::write(&mut session, &note, author).await?;
             self.commit(session).await?;

@@ -141,7 +141,6 @@ impl Records {
                 before: before.as_deref(),
                 after: Some(&record.to_json()),
                 reason,
-                ..AuditNote::default()
             };
             audit::write(&mut session, &note, author).await?;
             self.commit(session).await?;
