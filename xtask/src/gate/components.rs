@@ -39,7 +39,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 16] = [
+pub(super) const COMPONENTS: [Component; 17] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -160,6 +160,12 @@ pub(super) const COMPONENTS: [Component; 16] = [
             "libsasl2-2",
             "libxml2",
         ]),
+    },
+    Component {
+        name: "sqlite3",
+        program: "usr/bin/sqlite3",
+        version_flag: "--version",
+        source: Source::Debian(&["sqlite3", "libsqlite3-0", "libreadline8"]),
     },
 ];
 

@@ -104,7 +104,7 @@ mod tests {
         assert!(
             message.ends_with(
                 "; the components: nginx, haproxy, caddy, traefik, express, fastapi, systemd, redis-tools, redis-py, ioredis, \
-                 redis, redis-6.2, redis-5, valkey, faketime, postgres"
+                 redis, redis-6.2, redis-5, valkey, faketime, postgres, sqlite3"
             ),
             "{message}"
         );

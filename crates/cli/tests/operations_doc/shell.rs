@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use crate::component::tool;
+use crate::component::{is_skipped, tool};
 use crate::mortal::mortal;
 use crate::process::{PATIENCE, Process};
 use crate::scratch::Scratch;
@@ -39,6 +39,10 @@ impl Shell {
         process.current_dir(scratch.folder()).stdin(Stdio::piped());
         std::fs::create_dir(scratch.path("bin")).unwrap();
         found_as(&scratch, "tollgate", env!("CARGO_BIN_EXE_tollgate"));
+        // Left out by name, it is the machine's that is typed.
+        if !is_skipped("sqlite3") {
+            found_as(&scratch, "sqlite3", &tool("bin/sqlite3"));
+        }
         if has_redis {
             found_as(&scratch, "redis-server", &tool("bin/redis"));
         }
