@@ -99,7 +99,10 @@ fn of_two_changes_of_one_version_the_second_is_told_who_came_first_and_what_to_t
     let complaint = desk.complaint(&["rules", "apply", &other, "--yes", "--base-version", "0"], 1);
     let told = complaint.split_once("error: ").unwrap().1;
     assert!(told.starts_with("nothing was changed: the rules are at version 1, made by ann ("), "{told}");
-    assert!(told.contains(")  mine\n") && told.contains("tollgate rules apply FILE…"), "{told}");
+    assert!(
+        told.contains(") at 20") && told.contains(")  mine\n") && told.contains("tollgate rules apply FILE…"),
+        "{told}"
+    );
     assert_eq!(desk.json(&["rules", "history"])["versions"].as_array().unwrap().len(), 1);
 }
 
