@@ -6,7 +6,7 @@ use std::time::Duration;
 use tollgate::KEYS_MAX;
 use tollgate_records::{RecordsUrl, ViolationSettings};
 
-use super::{Known, Resolved, SettingsError, Store, Value};
+use super::{Known, Origin, Resolved, SettingsError, Store, Value};
 use crate::address::Address;
 use crate::resp::Password;
 
@@ -126,7 +126,10 @@ impl Resolved {
         let Some(value) = self.value("admin_token") else { return Ok(None) };
         let Some(text) = value.text.as_deref().filter(|text| !text.is_empty()) else { return Ok(None) };
         if text.starts_with(RECORDED_TOKEN_PREFIX) {
-            // It may be anybody's: the command line reads its own token from the same variable.
+            // It may be anybody's: commands find the token that they send in the same variable. There it is what it is on record.
+            if matches!(value.origin, Origin::Environment { .. }) {
+                return Ok(None);
+            }
             let why = format!(
                 "a token that begins with {RECORDED_TOKEN_PREFIX} is one on record, with a role of its own, and here its holder could do \
                  everything; leave it out, or use another, as `openssl rand -hex 32` prints it"
@@ -161,7 +164,7 @@ impl Resolved {
         let text = value.and_then(|value| value.text.as_deref()).unwrap_or(usual);
         parse(text).map_err(|why| match value {
             Some(value) => SettingsError::value(&value.origin, name, &value.shown(), &why),
-            None => SettingsError::value(&super::Origin::Default, name, text, &why),
+            None => SettingsError::value(&Origin::Default, name, text, &why),
         })
     }
 }
@@ -227,16 +230,28 @@ mod tests {
 
     #[test]
     fn a_token_on_record_is_not_taken_for_the_one_of_the_settings() {
-        let settings = |token: &str| {
+        let flagged = |token: &str| {
+            let flags = [("admin_token", token.to_owned())];
+            crate::settings::resolve(&flags, &[].into())
+                .unwrap()
+                .settings()
+                .map(|settings| settings.admin_token)
+        };
+        let in_variable = |token: &str| {
             let environment = [("TOLLGATE_ADMIN_TOKEN".to_owned(), token.to_owned())].into();
             crate::settings::resolve(&[], &environment)
                 .unwrap()
                 .settings()
                 .map(|settings| settings.admin_token)
         };
-        assert!(settings("0123456789abcdef0123456789abcdef").unwrap().is_some());
-        let refused = settings("tg_0123456789abcdef_0123456789abcdef").unwrap_err().to_string();
+        let on_record = "tg_0123456789abcdef_0123456789abcdef";
+        for settings in [&flagged as &dyn Fn(&str) -> _, &in_variable] {
+            assert!(settings("0123456789abcdef0123456789abcdef").unwrap().is_some());
+        }
+        // Commands find their own there.
+        assert!(in_variable(on_record).unwrap().is_none());
+        let refused = flagged(on_record).unwrap_err().to_string();
         assert!(refused.contains("on record") && refused.contains("openssl rand"), "{refused}");
-        assert!(!refused.contains("tg_0123456789abcdef"), "{refused}");
+        assert!(!refused.contains(on_record), "{refused}");
     }
 }
