@@ -1,5 +1,6 @@
 //! The promised times of instances that share a database: what is changed is in force everywhere within a second, and no check waits for
 //! a database that is killed. Run alone and optimised, by the gate's step `proofs`.
+#![expect(clippy::disallowed_methods, reason = "these tests are about the wall clock")]
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 #[macro_use]

@@ -173,9 +173,10 @@ impl Engine {
         let hash = unread.is_none().then(|| wanted.hash_without_orders());
         let done = self.put_in_force(&wanted, now_unix_s);
         if let Err(fault) = &done {
-            // What is in force is among them, and is fine.
+            // What is in force is the last of them, and stays without being put there again: its keys for tokens are in use, while those of
+            // the refused one are waited for.
             let mut fallbacks = wanted.fallbacks(fault, in_force, now_unix_s);
-            let _ = fallbacks.find_map(|parts| self.put_in_force(&parts, now_unix_s).ok());
+            let _ = fallbacks.find(|parts| parts == in_force || self.put_in_force(parts, now_unix_s).is_ok());
         }
         let unfiled = self.filed().unread.clone().map(|why| PolicyFault::Records { why });
         let result = unread.map_or(done, Err).and_then(|done| unfiled.map_or(Ok(done), Err));

@@ -47,7 +47,8 @@ fn is_time(word: &str) -> bool {
     bytes.len() >= 20 && bytes[4] == b'-' && bytes[10] == b'T' && bytes[13] == b':' && word.contains('Z')
 }
 
-/// The number of a token.
+/// The number of a token, in parentheses where it signs.
 fn is_token(word: &str) -> bool {
+    let word = word.trim_start_matches('(').trim_end_matches(')');
     word.len() == 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
