@@ -273,11 +273,18 @@ impl Inner {
             return answer;
         }
         // Whose buckets are not back in the store yet is decided here.
-        if !ready.is_agreed || self.surveyed.is_unfit() || self.keeps_any(&ready) {
-            return match Box::pin(self.decide_in_part(&ready, &manner)).await {
-                Some(answer) => answer,
-                None => self.fall_back(&ready, &manner),
-            };
+        let is_alone = !ready.is_agreed || self.surveyed.is_unfit();
+        if is_alone || self.keeps_any(&ready) {
+            if let Some(answer) = Box::pin(self.decide_in_part(&ready, &manner)).await {
+                return answer;
+            }
+            if is_alone {
+                return self.fall_back(&ready, &manner);
+            }
+            // They may have gone back since we looked.
+            if let Some(answer) = self.decide_by_kept(&ready, &manner) {
+                return answer;
+            }
         }
         let asked = match self.apart(&ready, &manner) {
             Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,

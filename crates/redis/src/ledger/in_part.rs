@@ -16,6 +16,7 @@ use tollgate_core::{Algorithm, Span};
 use super::Inner;
 use super::late::Late;
 use super::leased_answers::elsewhere;
+use super::locals::{Kept, Locally};
 use super::ready::{Ready, ReadyCharge};
 
 /// How long the store may take for the others at the most, with all that is waited for: then what was charged here stands.
@@ -37,7 +38,10 @@ impl Inner {
         }
         let Parts { here: (held, here), elsewhere: (others, rest) } = self.parts(ready)?;
         let id = self.reservation_ids.next();
-        let (verdict, buckets) = self.decide_locally(&here, &Manner::Reserve { id, timeout: WITHIN })?;
+        let reserving = Manner::Reserve { id, timeout: WITHIN };
+        let Locally::Said(verdict, buckets) = self.decide_locally(&here, &reserving, Kept::Already) else {
+            return None;
+        };
         let paid: Vec<(usize, BucketState)> = held.iter().copied().zip(buckets).collect();
         let mut states = ready.states(&paid);
         if !verdict.is_admitted() {

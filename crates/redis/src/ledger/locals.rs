@@ -56,6 +56,26 @@ struct Table {
     log_entries: usize,
 }
 
+/// Which buckets may have a say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Those that are kept here, and others, which begin with a share.
+    OrBegun,
+    /// Only if one of them is kept here.
+    Already,
+}
+
+/// What this node's shares say.
+#[derive(Debug)]
+pub(super) enum Locally {
+    /// The verdict, and of each charge how it stands.
+    Said(Verdict, Vec<BucketState>),
+    /// None of the rules is `local`.
+    NoSay,
+    /// None of the buckets is kept here any more.
+    Gone,
+}
+
 impl Locals {
     pub(super) fn len(&self) -> usize {
         self.count.load(Ordering::Relaxed)
@@ -123,28 +143,29 @@ impl Inner {
         true
     }
 
-    /// What this node's shares say, and of each charge how it stands; `None` if none of the rules is `local`.
-    pub(super) fn decide_locally(
-        self: &Arc<Self>,
-        ready: &Ready,
-        manner: &Manner,
-    ) -> Option<(Verdict, Vec<BucketState>)> {
+    /// What this node's shares say.
+    pub(super) fn decide_locally(self: &Arc<Self>, ready: &Ready, manner: &Manner, kept: Kept) -> Locally {
         if !ready.charges.iter().any(is_local) {
-            return None;
+            return Locally::NoSay;
         }
         if let Some(at) = unguarded(ready, manner) {
-            return Some((Verdict::Invalid(CheckError::NeedsGuard { charge: at }), Vec::new()));
+            return Locally::Said(Verdict::Invalid(CheckError::NeedsGuard { charge: at }), Vec::new());
         }
         let terms = self.local_terms();
         let mut table = self.locals.lock();
-        let said = self.decide_in(&mut table, ready, manner, terms);
+        if kept == Kept::Already
+            && !ready.charges.iter().any(|charge| table.buckets.contains_key(&charge.key))
+        {
+            return Locally::Gone;
+        }
+        let (verdict, buckets) = self.decide_in(&mut table, ready, manner, terms);
         self.locals.count(&table);
         let is_idle = !table.buckets.is_empty() && !self.locals.is_bringing.swap(true, Ordering::AcqRel);
         drop(table);
         if is_idle {
             tokio::spawn(Arc::clone(self).bring_back());
         }
-        Some(said)
+        Locally::Said(verdict, buckets)
     }
 
     fn local_terms(&self) -> Terms {
