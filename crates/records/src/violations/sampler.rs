@@ -78,31 +78,34 @@ impl Sampler {
         let tag = (hash >> TAG_SHIFT).max(1);
         let second = second.unsigned_abs() % SECONDS;
         for _ in 0..ATTEMPTS_MAX {
-            let Some((place, word)) = set.place_of(tag, second) else { return Sample::Out };
+            let Some((place, word)) = set.place_of(tag) else {
+                if self.stored_per_second == 0 || !may_store() {
+                    return Sample::Out;
+                }
+                // Whoever was there is only remembered by the totals.
+                let Some((place, word)) = set.quietest(second) else { return Sample::Out };
+                if place.swap(word, Slot { tag, second, stored: 1, skipped: 0 }) {
+                    return Sample::Stored { sampled_for: 1 };
+                }
+                continue;
+            };
             let slot = Slot::of(word);
-            let is_ours = slot.tag == tag;
-            if is_ours && !is_later(second, slot.second) && slot.stored >= self.stored_per_second {
+            let is_next = is_later(second, slot.second);
+            if (!is_next && slot.stored >= self.stored_per_second) || self.stored_per_second == 0 {
                 let skipped = (slot.skipped + 1).min(SKIPPED_MAX);
                 if place.swap(word, Slot { skipped, ..slot }) {
                     return Sample::Out;
                 }
                 continue;
             }
-            if self.stored_per_second == 0 || !may_store() {
-                if is_ours {
-                    let skipped = (slot.skipped + 1).min(SKIPPED_MAX);
-                    place.swap(word, Slot { skipped, ..slot });
-                }
+            if !may_store() {
+                let skipped = (slot.skipped + 1).min(SKIPPED_MAX);
+                place.swap(word, Slot { skipped, ..slot });
                 return Sample::Out;
             }
-            let (window, stored, skipped) = match (is_ours, is_later(second, slot.second)) {
-                (true, false) => (slot.second, slot.stored + 1, slot.skipped),
-                (true, true) => (second, 1, slot.skipped),
-                // Whoever was here is only remembered by the totals.
-                (false, _) => (second, 1, 0),
-            };
+            let (window, stored) = if is_next { (second, 1) } else { (slot.second, slot.stored + 1) };
             if place.swap(word, Slot { tag, second: window, stored, skipped: 0 }) {
-                return Sample::Stored { sampled_for: 1 + skipped };
+                return Sample::Stored { sampled_for: 1 + slot.skipped };
             }
         }
         Sample::Out
@@ -120,15 +123,19 @@ impl Place<'_> {
 }
 
 impl Set {
-    /// The slot of a key, or one that it may take: of nobody, or the longest quiet. `None` if all are of keys that were denied this second.
+    /// The slot of a key.
     #[inline]
-    fn place_of(&self, tag: u64, second: u64) -> Option<(Place<'_>, u64)> {
+    fn place_of(&self, tag: u64) -> Option<(Place<'_>, u64)> {
+        let words = self.0.iter().map(|slot| (slot, slot.load(Ordering::Relaxed)));
+        let found = words.into_iter().find(|(_, word)| word >> TAG_SHIFT == tag);
+        found.map(|(slot, word)| (Place(slot), word))
+    }
+
+    /// A slot that a key may take: of nobody, or the longest quiet. `None` if all are of keys that were denied this second.
+    fn quietest(&self, second: u64) -> Option<(Place<'_>, u64)> {
         let mut quietest: Option<(usize, u64, u64)> = None;
         for (at, slot) in self.0.iter().enumerate() {
             let word = slot.load(Ordering::Relaxed);
-            if word >> TAG_SHIFT == tag {
-                return Some((Place(slot), word));
-            }
             let quiet = match Slot::of(word) {
                 Slot { tag: 0, .. } => u64::MAX,
                 slot if is_later(second, slot.second) => second.wrapping_sub(slot.second) % SECONDS,

@@ -111,12 +111,12 @@ impl ViolationLog {
         }
     }
 
-    /// Counts a denial, and says whether it is to be stored: for those to whom telling all of it is work. `key` is any number that is the same for the
-    /// same key; those of one rule are sampled apart. Never waits, never blocks.
+    /// Counts a denial, and says whether it is to be stored: for those to whom telling all of it is work. `key` is a number that is the same for the
+    /// same key, and that no client can choose, such as a keyed hash; those of one rule are sampled apart. Never waits, never blocks.
     #[inline]
     pub fn sample(&self, rule: &str, key: u64, at: Timestamp) -> Option<Sampled<'_>> {
         let counts = self.0.back_room.book.counts_of(rule);
-        let key = self.0.hash(counts.number, &key.to_ne_bytes());
+        let key = self.0.mixed(counts.number, key);
         self.0.sample(counts, key, at)
     }
 
@@ -191,6 +191,15 @@ impl Handle {
             return None;
         };
         Some(Sampled { place: Some(place), counts, hour, stands_for, back_room: &self.back_room })
+    }
+
+    /// The number of a key of a rule, spread over all bits.
+    #[inline]
+    fn mixed(&self, rule: u64, key: u64) -> u64 {
+        let word = key ^ self.secret.0 ^ rule.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        word ^ (word >> 32)
     }
 
     /// 64 bits that nobody can foretell without the secret.
