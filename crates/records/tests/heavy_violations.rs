@@ -22,8 +22,6 @@ const DENIALS: u64 = 3_000_000;
 const WARM_UP: u64 = 400_000;
 /// What pages of the database and the allocator may keep.
 const GROWTH_BYTES_MAX: u64 = 8 * 1_024 * 1_024;
-/// A denial that is only counted takes less.
-const SAMPLED_OUT_NANOS_MAX: f64 = 100.0;
 /// Longer than a thread is kept from its core here, and shorter than anything that waits for a database.
 const NOTE_MAX: Duration = Duration::from_millis(250);
 
@@ -141,31 +139,8 @@ async fn a_flood_without_a_database_takes_no_memory_either() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_denial_that_is_only_counted_takes_less_than_a_tenth_of_a_microsecond() {
-    const ROUNDS: u32 = 20;
-    const NOTES: u32 = 200_000;
-    let log = ViolationLog::new(None, ViolationSettings::default());
-    let at = Timestamp::now();
-    let mut nanos: Vec<f64> = Vec::new();
-    for _ in 0..ROUNDS {
-        let began = Instant::now();
-        for _ in 0..NOTES {
-            log.note(denial("login", "user:1234567890", at));
-        }
-        nanos.push(began.elapsed().as_secs_f64() * 1e9 / f64::from(NOTES));
-    }
-    nanos.sort_by(f64::total_cmp);
-    println!(
-        "a denial that is only counted: {:.1} ns at best, {:.1} ns in the middle",
-        nanos[0],
-        nanos[nanos.len() / 2]
-    );
-    assert_eq!(log.totals().denied, u64::from(ROUNDS * NOTES));
-    assert!(nanos[0] < SAMPLED_OUT_NANOS_MAX, "{nanos:?}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgresql_dies_under_load_and_nobody_waits_and_every_denial_is_counted_once() {
+    static IS_OVER: AtomicBool = AtomicBool::new(false);
     const QUEUED_MAX: usize = 1_000;
     if is_postgres_skipped() {
         return;
@@ -176,7 +151,6 @@ async fn postgresql_dies_under_load_and_nobody_waits_and_every_denial_is_counted
     let mut settings = ViolationSettings::default();
     settings.queued_max = QUEUED_MAX;
     let log = ViolationLog::new(Some(records.clone()), settings);
-    static IS_OVER: AtomicBool = AtomicBool::new(false);
     let threads = (0..THREADS).map(|thread| {
         let log = log.clone();
         tokio::task::spawn_blocking(move || {
