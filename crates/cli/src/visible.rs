@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use tollgate_records::is_unseen;
+
 /// The text as one line: controls, line ends among them, are written out as in Rust, `\n`, `\x1b` or `\u{202e}`.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unseen) {
@@ -47,18 +49,6 @@ pub(crate) fn visible_json(document: &str) -> String {
         }
     }
     shown
-}
-
-/// Controls, and what has no shape of its own but changes how the rest looks.
-fn is_unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

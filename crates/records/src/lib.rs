@@ -35,6 +35,7 @@ mod records_options;
 mod records_status;
 mod records_url;
 mod timestamp;
+mod unseen;
 
 mod keeper;
 mod migrations;
@@ -73,6 +74,7 @@ pub use rule_set::{
 };
 pub use timestamp::Timestamp;
 pub use tokens::{NewToken, Role, TokenCheck, TokenRecord, TokenSecret};
+pub use unseen::is_unseen;
 pub use violations::{
     ENDPOINT_BYTES_MAX, EndpointFilter, ExportFormat, IdentifierSecret, Identifiers, KEYS_SAMPLED_MAX,
     LIVE_MAX, MicroTokens, SAMPLED_FOR_MAX, Sampled, USER_BYTES_MAX, Violation, ViolationCounts,

@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 
 use super::ViolationRecord;
+use crate::is_unseen;
 
 /// The first line.
 pub(super) const HEADER: &str = "violation_id,requested_at,rule,bucket_key,user,address,endpoint,tokens_at_time,cost,reason,\
@@ -60,18 +61,6 @@ fn push_text(csv: &mut String, text: Option<&String>) {
         }
     }
     csv.push('"');
-}
-
-/// Controls, and what has no shape of its own but changes how the rest looks.
-fn is_unseen(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -42,17 +42,16 @@ impl Operations {
     /// are broken, those in force are what it will stand beside: a mistake in a rule keeps nobody from blocking a client.
     pub(super) async fn judge_order(&self, new: &NewOrder) -> Result<(), Problem> {
         let (mut judge, rules) = (self.judge().await?, rules_of(self.on_record()?).await?);
-        let in_force = &self.engine.loaded().parts.orders;
-        let id =
-            judge.orders.iter().chain(&**in_force).map(|order| order.id).max().unwrap_or(0).saturating_add(1);
+        let in_force = self.engine.loaded();
+        let others = judge.orders.iter().chain(&*in_force.parts.orders);
+        let id = others.map(|order| order.id).max().unwrap_or(0).saturating_add(1);
         let expires = new.expires_at.map(Timestamp::unix_seconds);
         let (order, reason) = (new.order.clone(), new.reason.clone());
         let beside = std::mem::take(&mut judge.orders);
         let rules = Arc::new(FiledRules::from(&rules));
         let is_broken = judge.put_together(Arc::clone(&rules)).is_err();
         let (beside, rules) = if is_broken {
-            let in_force = &self.engine.loaded().parts;
-            (Arc::clone(&in_force.orders), Arc::clone(&in_force.rules))
+            (Arc::clone(&in_force.parts.orders), Arc::clone(&in_force.parts.rules))
         } else {
             (beside, rules)
         };
