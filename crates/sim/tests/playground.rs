@@ -182,7 +182,7 @@ fn any_arrivals(random: &mut Rng, length_ms: u64) -> Vec<Arrival> {
 #[test]
 fn no_lane_exceeds_its_own_promise_whatever_comes() {
     let mut random = Rng::with_seed(7);
-    for round in 0..300 {
+    for round in 0..100 {
         let length_ms = random.u64(1_000..10_000);
         let arrivals = any_arrivals(&mut random, length_ms);
         let rate = Rate::new(random.u64(1..50), Span::from_millis(random.u64(100..3_000)));
