@@ -1,0 +1,105 @@
+/** One minute about why a token bucket holds where a fixed window does not. Its figures are those of the run that is shown. */
+
+import { tokens } from '../../lib/format';
+import { DEFAULT_PRESET, type Preset } from './presets';
+import type { LaneId } from './scene';
+import type { Lane } from './trace';
+
+export interface Step {
+  readonly caption: (lanes: readonly Lane[]) => string;
+  /** Of whom it speaks. */
+  readonly lanes: readonly LaneId[];
+  /** What is played meanwhile. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** How long the caption stays, and how much of that is played, in seconds. */
+  readonly seconds: number;
+  readonly playedSeconds: number;
+}
+
+export const TOUR_PRESET: Preset = DEFAULT_PRESET;
+
+function mostOf(lanes: readonly Lane[], id: LaneId): string {
+  const lane = lanes.find((known) => known.id === id);
+  return lane ? tokens(lane.trace.most_in_window.tokens) : '…';
+}
+
+function overOf(lanes: readonly Lane[], id: LaneId): string {
+  const lane = lanes.find((known) => known.id === id);
+  return lane ? tokens(lane.trace.over_promise) : '…';
+}
+
+export const STEPS: readonly Step[] = [
+  {
+    caption: () =>
+      'Five limiters, one promise: 100 at once, and 10 more each second. The very same requests go through all five.',
+    lanes: [],
+    fromMs: 8_000,
+    toMs: 9_400,
+    seconds: 7,
+    playedSeconds: 6,
+  },
+  {
+    caption: () =>
+      'Half a second before the ten-second window turns, a client sends a hundred. Almost everyone admits them: nobody had asked for anything yet.',
+    lanes: ['token_bucket', 'fixed_window'],
+    fromMs: 9_400,
+    toMs: 9_995,
+    seconds: 8,
+    playedSeconds: 5,
+  },
+  {
+    caption: () =>
+      'The window turns. The quota of the fixed window jumps back to full, and a hundred more go straight through.',
+    lanes: ['fixed_window'],
+    fromMs: 9_995,
+    toMs: 10_500,
+    seconds: 8,
+    playedSeconds: 5,
+  },
+  {
+    caption: (lanes) =>
+      `That makes ${mostOf(lanes, 'fixed_window')} within ten seconds, nearly all of them in one: ${overOf(lanes, 'fixed_window')} over the promise. Whatever stood behind it took twice the load.`,
+    lanes: ['fixed_window'],
+    fromMs: 10_500,
+    toMs: 10_500,
+    seconds: 7,
+    playedSeconds: 0,
+  },
+  {
+    caption: (lanes) =>
+      `The token bucket knows no window. It was empty, and got back only what dripped in: ${overOf(lanes, 'token_bucket')} over the promise, at whatever moment one looks.`,
+    lanes: ['token_bucket'],
+    fromMs: 9_900,
+    toMs: 10_600,
+    seconds: 8,
+    playedSeconds: 5,
+  },
+  {
+    caption: () =>
+      'The leaky bucket lets nobody leap: requests wait in its queue, and leave one by one. Smooth, but the patient wait as well.',
+    lanes: ['leaky_bucket'],
+    fromMs: 9_500,
+    toMs: 14_000,
+    seconds: 8,
+    playedSeconds: 6,
+  },
+  {
+    caption: () =>
+      'The sliding log keeps every request of the last ten seconds in mind; the counter guesses from two numbers. Both hold, and then make everybody wait for a long time.',
+    lanes: ['sliding_log', 'sliding_counter'],
+    fromMs: 10_500,
+    toMs: 20_000,
+    seconds: 8,
+    playedSeconds: 6,
+  },
+  {
+    caption: () =>
+      'Now you: change rate and burst, stop somewhere and fire a burst, and send the link to whoever still counts by the minute.',
+    lanes: [],
+    fromMs: 20_000,
+    toMs: 20_000,
+    seconds: 6,
+    playedSeconds: 0,
+  },
+];
