@@ -148,7 +148,7 @@ function rateWritten(rate: Rate): string {
 
 function rateRead(name: string, text: string): Rate {
   const per = text.slice(-1);
-  if (!(per in UNITS)) throw new Damage(name, 'is no rate such as 10s, 60m or 5h');
+  if (!Object.hasOwn(UNITS, per)) throw new Damage(name, 'is no rate such as 10s, 60m or 5h');
   return { count: number(name, text.slice(0, -1), 0.000_001, 1_000_000), per: per as Unit };
 }
 
@@ -188,10 +188,18 @@ function figuresOf(stream: Stream): number[] {
   }
 }
 
+/** How many figures of its own a pattern has. */
+const FIGURES: ReadonlyMap<string, number> = new Map([
+  ['steady', 1],
+  ['poisson', 2],
+  ['waves', 3],
+  ['bursts', 2],
+]);
+
 function streamRead(text: string, lengthMs: number): Stream {
   const [pattern = '', ...rest] = text.split(INSIDE);
   const figures = rest.map((figure) => number('a', figure, 0, DAY_MS));
-  const own = { steady: 1, poisson: 2, waves: 3, bursts: 2 }[pattern];
+  const own = FIGURES.get(pattern);
   if (own === undefined) throw new Damage('a', 'names an unknown pattern');
   const [first, second, third] = figures as [number, number, number];
   const [fromMs, toMs = null, ...more] = figures.slice(own);

@@ -7,6 +7,7 @@
  *     ╎╎╎ ╎   ╎╎       denied, downwards and dashed
  */
 
+import { span, tokens } from '../../lib/format';
 import { levelAt, type Columns, type Lane, type Point } from './trace';
 import type { Ink } from './ink';
 
@@ -141,5 +142,15 @@ function drawBusiest(
   context.lineTo(to, BRACKET_Y);
   context.lineTo(to, BRACKET_Y + 6);
   context.stroke();
+  const { tokens: most, window_ms } = lane.trace.most_in_window;
+  const label = `${tokens(most)} in ${span(window_ms)}`;
+  context.font = '600 11px system-ui, sans-serif';
+  const room = context.measureText(label).width / 2 + 5;
+  const middle = Math.min(Math.max((from + to) / 2, room), width - room);
+  context.fillStyle = ink.surface;
+  context.fillRect(middle - room, 0, room * 2, 14);
+  context.fillStyle = isOver ? ink.deny : ink.muted;
+  context.textAlign = 'center';
+  context.fillText(label, middle, BRACKET_Y + 4);
   context.restore();
 }

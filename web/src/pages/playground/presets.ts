@@ -41,17 +41,17 @@ const DOUBLE_WINDOW: Preset = {
   id: 'double-window',
   title: 'Double-window attack',
   about:
-    'The limit is 100 per ten seconds, and the client knows when the window turns: it spends a whole quota just before, and a whole quota just after. ' +
+    'The limit is 50 in five seconds, and the client knows when the window turns: it spends a whole quota just before, and a whole quota just after. ' +
     'The fixed window lets twice the quota through within a second; the token bucket, which knows no window, does not.',
-  startMs: 8_000,
+  startMs: 3_500,
   scene: {
     ...PLAIN,
-    burst: 100,
-    lengthMs: 20_000,
     streams: [
-      { pattern: 'steady', perSecond: 200, fromMs: 9_500, toMs: 10_500 },
-      { pattern: 'steady', perSecond: 30, fromMs: 10_500, toMs: null },
+      { pattern: 'steady', perSecond: 100, fromMs: 4_500, toMs: 5_500 },
+      { pattern: 'steady', perSecond: 30, fromMs: 5_500, toMs: null },
     ],
+    lanes: ['fixed_window', 'token_bucket', 'leaky_bucket', 'sliding_log', 'sliding_counter'],
+    speed: 0.5,
   },
 };
 

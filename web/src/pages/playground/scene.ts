@@ -71,8 +71,8 @@ export interface Scene {
 export const STREAMS_MAX = 4;
 export const TIERS_MAX = 4;
 export const FIRED_MAX = 20;
-/** Of one stream of bursts; the service refuses too many requests by itself. */
-const BURSTS_MAX = 60;
+/** The service plays no more; one more is sent, so that it says so. */
+const REQUESTS_MAX = 5_000;
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300] as const;
 
 /** The same limit, said in windows: so much in so long. */
@@ -90,7 +90,9 @@ export function rateText(rate: Rate): string {
 /** What the service is asked: the body of `POST /admin/v1/simulate`. */
 export function question(scene: Scene): Record<string, unknown> {
   const { rate, burst, cost, lengthMs } = scene;
-  const bursts = scene.fired.map(({ atMs, count }) => ({ pattern: 'burst', at_ms: atMs, count, cost }));
+  // What was fired beyond the end of a run that was made shorter comes back when it is longer again.
+  const within = scene.fired.filter(({ atMs }) => atMs <= lengthMs);
+  const bursts = within.map(({ atMs, count }) => ({ pattern: 'burst', at_ms: atMs, count, cost }));
   return {
     length_ms: lengthMs,
     arrivals: [...scene.streams.flatMap((stream) => streamOf(stream, scene)), ...bursts],
@@ -108,14 +110,14 @@ function streamOf(stream: Stream, { cost, lengthMs }: Scene): Record<string, unk
     case 'poisson':
       return [{ pattern: 'poisson', per_second: stream.perSecond, seed: stream.seed, from_ms, to_ms, cost }];
     case 'waves': {
-      const [on_ms, off_ms] = [stream.onMs, stream.offMs];
+      const [on_ms, off_ms] = [Math.min(stream.onMs, lengthMs), Math.min(stream.offMs, lengthMs)];
       return [{ pattern: 'waves', per_second: stream.perSecond, on_ms, off_ms, from_ms, to_ms, cost }];
     }
     case 'bursts': {
-      const bursts = [];
-      for (let at_ms = from_ms; at_ms < to_ms && bursts.length < BURSTS_MAX; at_ms += stream.everyMs)
-        bursts.push({ pattern: 'burst', at_ms, count: stream.count, cost });
-      return bursts;
+      const moments: number[] = [];
+      for (let at = from_ms; at < to_ms && moments.length <= REQUESTS_MAX; at += stream.everyMs)
+        for (let request = 0; request < stream.count; request += 1) moments.push(at);
+      return [{ pattern: 'list', at_ms: moments.slice(0, REQUESTS_MAX + 1), cost }];
     }
   }
 }
