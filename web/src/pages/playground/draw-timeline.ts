@@ -36,8 +36,10 @@ export function drawTimeline(context: CanvasRenderingContext2D, picture: Picture
   drawTurns(context, picture, ink, x);
   lane.levels.forEach((points, tier) => {
     const capacity = lane.trace.tiers?.[tier]?.capacity ?? lane.trace.capacity;
+    context.setLineDash(tier === 0 ? [] : [5, 2 * tier]);
     drawLevel(context, points, capacity, picture, ink);
   });
+  context.setLineDash([]);
   drawColumns(context, picture, ink);
   context.fillStyle = ink.line;
   context.fillRect(0, BASE_Y, width, 1);

@@ -42,14 +42,15 @@ const DOUBLE_WINDOW: Preset = {
   title: 'Double-window attack',
   about:
     'The limit is 50 in five seconds, and the client knows when the window turns: it spends a whole quota just before, and a whole quota just after. ' +
-    'The fixed window lets twice the quota through within a second; the token bucket, which knows no window, does not.',
+    'The fixed window lets twice the quota through within a second, and then turns polite requests away; the token bucket, which knows no window, does neither.',
   startMs: 3_500,
   scene: {
     ...PLAIN,
     streams: [
       { pattern: 'steady', perSecond: 100, fromMs: 4_500, toMs: 5_500 },
-      { pattern: 'steady', perSecond: 30, fromMs: 5_500, toMs: null },
+      { pattern: 'steady', perSecond: 4, fromMs: 5_500, toMs: null },
     ],
+    lengthMs: 11_000,
     lanes: ['fixed_window', 'token_bucket', 'leaky_bucket', 'sliding_log', 'sliding_counter'],
     speed: 0.5,
   },
@@ -116,7 +117,7 @@ export const PRESETS: readonly Preset[] = [
       burst: 60,
       lengthMs: 60_000,
       streams: [{ pattern: 'waves', perSecond: 12, onMs: 4_000, offMs: 6_000, fromMs: 1_000, toMs: null }],
-      lanes: ['tiers', 'token_bucket', 'fixed_window'],
+      lanes: ['tiers', 'token_bucket'],
       speed: 5,
     },
   },
@@ -125,7 +126,7 @@ export const PRESETS: readonly Preset[] = [
     title: 'Password reset',
     about:
       'Five tries at once, for whoever mistypes; then one every five and a half minutes, for whoever guesses. ' +
-      'A script that tries every twenty seconds for two hours gets a few dozen guesses, and a fixed window gives it ten of them in one go.',
+      'A script that tries every twenty seconds gets some twenty guesses in an hour and a half; from the fixed window, ten of them within a few minutes.',
     startMs: 0,
     scene: {
       ...PLAIN,

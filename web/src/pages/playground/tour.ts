@@ -86,10 +86,10 @@ export const STEPS: readonly Step[] = [
   },
   {
     caption: () =>
-      'The sliding log keeps every request of the last five seconds in mind; the counter guesses from two numbers. Both hold, and then make everybody wait for a long time.',
-    lanes: ['sliding_log', 'sliding_counter'],
+      'The sliding log remembers every request of the last five seconds; the counter guesses from two numbers. Both hold, but the log now turns even polite requests away, which the token bucket admits again.',
+    lanes: ['sliding_log', 'token_bucket'],
     fromMs: 5_500,
-    toMs: 10_000,
+    toMs: 10_600,
     seconds: 8,
     playedSeconds: 6,
   },
@@ -97,8 +97,8 @@ export const STEPS: readonly Step[] = [
     caption: () =>
       'Now you: change rate and burst, stop somewhere and fire a burst, and send the link to whoever still counts by the minute.',
     lanes: [],
-    fromMs: 10_000,
-    toMs: 10_000,
+    fromMs: 11_000,
+    toMs: 11_000,
     seconds: 6,
     playedSeconds: 0,
   },
