@@ -24,6 +24,8 @@ export interface Drawn {
 }
 
 const SECONDS_OF_MINUTE = 60;
+/** Seconds between times on the axis. */
+const TIME_STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900];
 const AXIS_FONT = '12px system-ui, sans-serif';
 
 export function plot(into: HTMLElement, drawn: Drawn): uPlot {
@@ -33,17 +35,24 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
   const options: uPlot.Options = {
     width: drawn.width,
     height: drawn.height,
-    padding: [8, 8, 0, 0],
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: { x: { time: true }, y: { range: (_, __, most) => [0, roomAbove(most)] } },
     axes: [
-      { ...axis, grid: { show: false }, size: 28, space: 72, values: (_, splits) => clockTexts(splits) },
+      {
+        ...axis,
+        grid: { show: false },
+        size: 28,
+        space: 90,
+        incrs: TIME_STEPS,
+        values: (_, splits) => clockTexts(splits),
+      },
       {
         ...axis,
         grid,
-        size: 52,
-        space: 36,
+        size: 56,
+        space: 28,
         values: (_, splits) => splits.map((split) => drawn.format(split)),
       },
     ],
