@@ -1,6 +1,7 @@
 /** How a chart is drawn by uPlot: colours from the custom properties of the page, time in the viewer's zone, zero at the bottom. */
 
 import uPlot from 'uplot';
+import { colour } from '../lib/colours';
 import { timeOfDay } from '../lib/format';
 import type { Column } from '../lib/types';
 
@@ -26,10 +27,11 @@ export interface Drawn {
 const SECONDS_OF_MINUTE = 60;
 /** Seconds between times on the axis. */
 const TIME_STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900];
+/** A chart this low needs values close together to have any. */
+const LOW_PX = 150;
 const AXIS_FONT = '12px system-ui, sans-serif';
 
 export function plot(into: HTMLElement, drawn: Drawn): uPlot {
-  const colour = (name: string): string => getComputedStyle(into).getPropertyValue(name).trim();
   const grid = { stroke: () => colour('--line'), width: 1 };
   const axis = { stroke: () => colour('--muted'), font: AXIS_FONT, ticks: { show: false } };
   const options: uPlot.Options = {
@@ -43,7 +45,7 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
       {
         ...axis,
         grid: { show: false },
-        size: 28,
+        size: 22,
         space: 90,
         incrs: TIME_STEPS,
         values: (_, splits) => clockTexts(splits),
@@ -52,7 +54,7 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
         ...axis,
         grid,
         size: 56,
-        space: 28,
+        space: (_, __, ___, ____, room) => (room < LOW_PX ? 22 : 44),
         values: (_, splits) => splits.map((split) => drawn.format(split)),
       },
     ],

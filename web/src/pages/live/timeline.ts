@@ -83,7 +83,9 @@ export class Timeline {
 
   /** The end of each of the last seconds, since 1970, oldest first. */
   times(seconds: number): number[] {
-    return Array.from({ length: seconds }, (_, index) => this.#end - seconds + 1 + index);
+    const times = new Array<number>(seconds);
+    for (let index = 0; index < seconds; index += 1) times[index] = this.#end - seconds + 1 + index;
+    return times;
   }
 
   /** Of all checks, or of one rule: per second, oldest first. */
@@ -172,10 +174,12 @@ export class Timeline {
   }
 
   #last(from: Ring | undefined, seconds: number): Column {
-    return Array.from({ length: seconds }, (_, index) => {
-      const value = from ? this.#at(from, seconds - 1 - index) : NaN;
-      return Number.isNaN(value) ? null : value;
-    });
+    const values = new Array<number | null>(seconds).fill(null);
+    for (let index = 0; from && index < seconds; index += 1) {
+      const value = this.#at(from, seconds - 1 - index);
+      if (!Number.isNaN(value)) values[index] = value;
+    }
+    return values;
   }
 
   #forget(): void {
