@@ -81,8 +81,9 @@ export class Timeline {
     for (const known of this.#rules.values()) this.#fillQuiet(known);
   }
 
-  /** The end of each of the last seconds, since 1970, oldest first. */
+  /** The end of each of the last seconds, since 1970, oldest first; none before the first was told. */
   times(seconds: number): number[] {
+    if (this.#end === 0) return [];
     const times = new Array<number>(seconds);
     for (let index = 0; index < seconds; index += 1) times[index] = this.#end - seconds + 1 + index;
     return times;
