@@ -30,6 +30,7 @@ mod orders;
 mod reload;
 mod rule_set;
 mod rules;
+mod schema;
 mod status;
 mod tokens;
 mod top;
