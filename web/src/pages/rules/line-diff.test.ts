@@ -3,7 +3,8 @@ import { lineDiff } from './line-diff';
 
 const shown = (before: string, after: string): string[] =>
   lineDiff(before, after).map(
-    (line) => `${{ same: ' ', gone: '-', new: '+' }[line.kind]}${line.before ?? '.'}:${line.after ?? '.'} ${line.text}`,
+    (line) =>
+      `${{ same: ' ', gone: '-', new: '+' }[line.kind]}${line.before ?? '.'}:${line.after ?? '.'} ${line.text}`,
   );
 
 describe('the difference of two texts', () => {
@@ -33,7 +34,8 @@ describe('the difference of two texts', () => {
     }
   });
   it('does not take for ever over two long texts', () => {
-    const long = (word: string): string => Array.from({ length: 5_000 }, (_, at) => `${word} ${at}`).join('\n');
+    const long = (word: string): string =>
+      Array.from({ length: 5_000 }, (_, at) => `${word} ${at}`).join('\n');
     expect(lineDiff(long('a'), long('b'))).toHaveLength(10_000);
   });
 });

@@ -3,7 +3,8 @@ import { placedByField, readMistake } from './mistakes';
 
 describe('a mistake as the service tells it', () => {
   it('has a place, a field, what is wrong and the cure', () => {
-    const told = 'entry "per user", line 4, column 1: `capacity`: a rule has no field `capacity`; write `burst`';
+    const told =
+      'entry "per user", line 4, column 1: `capacity`: a rule has no field `capacity`; write `burst`';
     expect(readMistake(told)).toEqual({
       line: 4,
       column: 1,
@@ -13,11 +14,13 @@ describe('a mistake as the service tells it', () => {
     });
   });
   it('may be about the whole, and of a name that looks like something else', () => {
-    expect(readMistake('entry "a, line 9: \\"x", line 2, column 3: it is empty; write a rule')).toMatchObject({
-      line: 2,
-      column: 3,
-      message: 'it is empty',
-    });
+    expect(readMistake('entry "a, line 9: \\"x", line 2, column 3: it is empty; write a rule')).toMatchObject(
+      {
+        line: 2,
+        column: 3,
+        message: 'it is empty',
+      },
+    );
     expect(readMistake('row 7: `scope`: it is `x`; use user')).toMatchObject({ line: null, field: 'scope' });
     expect(readMistake('something else')).toMatchObject({ line: null, message: 'something else', cure: '' });
   });

@@ -10,8 +10,7 @@ export interface Mistake {
   readonly cure: string;
 }
 
-const SHAPE =
-  /^(?:entry "(?:[^"\\]|\\.)*"|[^:`]*?)(?:, line (\d+), column (\d+))?:(?: `([^`]+)`:)? (.+)$/;
+const SHAPE = /^(?:entry "(?:[^"\\]|\\.)*"|[^:`]*?)(?:, line (\d+), column (\d+))?:(?: `([^`]+)`:)? (.+)$/;
 
 /** A line such as `entry "x", line 3, column 5: `burst`: it is 0; use 1 or more`. */
 export function readMistake(told: string): Mistake {

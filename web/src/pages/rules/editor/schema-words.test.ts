@@ -29,7 +29,12 @@ const SCHEMA = {
       properties: { path: { type: 'string' }, not: { $ref: '#/$defs/match' } },
       patternProperties: { '^header:.+$': { $ref: '#/$defs/test' } },
     },
-    test: { anyOf: [{ type: 'string' }, { type: 'object', properties: { regex: {}, present: { type: 'boolean' } } }] },
+    test: {
+      anyOf: [
+        { type: 'string' },
+        { type: 'object', properties: { regex: {}, present: { type: 'boolean' } } },
+      ],
+    },
     methods: { anyOf: [{ enum: ['GET', 'POST'] }, { type: 'array', items: { enum: ['GET', 'POST'] } }] },
     rate: { anyOf: [{ type: 'number' }, { type: 'string' }], examples: ['10/s'] },
   },

@@ -70,7 +70,9 @@ function into(root: Schema, schema: Schema, step: string): Schema[] {
   const own = schema.properties?.[step];
   if (own) return choices(root, own);
   const patterns = Object.entries(schema.patternProperties ?? {});
-  return patterns.filter(([pattern]) => new RegExp(pattern).test(step)).flatMap(([, of]) => choices(root, of));
+  return patterns
+    .filter(([pattern]) => new RegExp(pattern).test(step))
+    .flatMap(([, of]) => choices(root, of));
 }
 
 function fieldsOf(schema: Schema): Word[] {
