@@ -186,7 +186,6 @@ const look = EditorView.theme({
     textDecoration: 'underline wavy var(--deny)',
     textUnderlineOffset: '3px',
   },
-  '.cm-lint-marker-error': { content: '"●"', color: 'var(--deny)' },
   '.cm-tooltip': {
     backgroundColor: 'var(--surface)',
     color: 'var(--text)',
