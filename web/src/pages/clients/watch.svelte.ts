@@ -46,9 +46,12 @@ export class Watch {
     clearTimeout(this.#timer);
     if (this.#isOver || document.hidden) return;
     try {
-      this.#rules ??= this.rule === undefined ? await this.#candidates() : [this.rule];
-      const told = await Promise.all(this.#rules.map((rule) => this.#ask(rule)));
+      const known = this.#rules;
+      const rules = known ?? (this.rule === undefined ? await this.#candidates() : [this.rule]);
+      const told = await Promise.all(rules.map((rule) => this.#ask(rule)));
       const answers = told.filter((answer) => answer !== null);
+      // Those that have seen the client come first; the order stays, so that nothing jumps.
+      if (known === null) answers.sort((a, b) => Number(isSeen(b)) - Number(isSeen(a)));
       this.#rules = answers.map(({ rule }) => rule);
       this.answers = answers;
       this.orders = await this.#orders(answers);
@@ -90,4 +93,8 @@ export class Watch {
       return [];
     }
   }
+}
+
+function isSeen({ buckets }: Answer): boolean {
+  return buckets.some(({ exists }) => exists);
 }
