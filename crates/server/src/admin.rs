@@ -1,11 +1,11 @@
 //! The admin API: what operators ask and change while the doors are open (O2, O3).
 //!
 //! ```text
-//!  request ─► guard: host, origin ─► caller by token, within an allowance ─► route ─► role ─► body ─► handler ─► JSON
+//!  request ─► guard: host, origin ─► caller by token or session, within an allowance ─► route ─► role ─► body ─► handler ─► JSON
 //! ```
 //! Promises that no handler runs for a caller whose role is below its route's, that every route is in the one table
 //! ([`routes`]) and in the description (`openapi.json`), and that no token is ever written to a log, a trace or an answer. Checks never wait
-//! for any of it.
+//! for any of it. The page that browsers show of it is [`page`].
 
 mod call;
 mod caller;
@@ -15,6 +15,8 @@ mod known_tokens;
 mod on_record;
 mod openapi;
 mod operations;
+mod page;
+mod playroom;
 mod query;
 mod route;
 mod routes;
@@ -27,10 +29,13 @@ mod follower;
 mod judge;
 mod moment;
 mod orders;
+mod playground;
 mod reload;
 mod rule_set;
 mod rules;
 mod schema;
+mod session;
+mod simulate;
 mod status;
 mod tokens;
 mod top;
@@ -49,6 +54,7 @@ use hyper::body::Incoming;
 use self::call::Call;
 pub(crate) use self::guard::Hosts;
 pub(crate) use self::operations::Operations;
+pub(crate) use self::page::{answer as answer_page, is_for as is_for_page};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::http::{Problem, Reply, read_body};
@@ -87,11 +93,15 @@ async fn admitted(
     let (head, body) = request.into_parts();
     guard::check_host(&head, &operations.hosts)?;
     guard::check_origin(&head)?;
-    let caller = match guard::sign_in(&head, peer, operations).await {
+    // Who is not let in does not learn which paths there are.
+    let found = routes::find(&head.method, head.uri.path());
+    let takes_strangers =
+        found.as_ref().is_ok_and(|(route, _)| route.strangers.are_welcome(operations.playground));
+    let caller = match guard::sign_in(&head, peer, operations, takes_strangers).await {
         Ok(caller) => caller,
         Err(refused) => return Ok(refused),
     };
-    let (route, values) = routes::find(&head.method, head.uri.path())?;
+    let (route, values) = found?;
     caller.check_role(route.role)?;
     let body = if has_body(&head, &body) {
         guard::check_media(&head)?;

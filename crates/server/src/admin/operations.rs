@@ -4,14 +4,19 @@ use std::sync::Arc;
 
 use tollgate_records::{Records, ViolationLog};
 
+use super::caller::Caller;
 use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::page::Files;
+use super::playroom::Playroom;
+use super::session::Sessions;
 use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
 use crate::resp::Password;
+use crate::settings::Playground;
 
 /// All that the handlers of the admin API see.
 pub(crate) struct Operations {
@@ -21,14 +26,23 @@ pub(crate) struct Operations {
     /// Unless nobody notes any.
     pub(super) violations: Option<ViolationLog>,
     pub(super) keyring: Keyring,
+    pub(super) sessions: Sessions,
     pub(super) hosts: Hosts,
     pub(super) allowance: Allowance,
     pub(super) events: Events,
     pub(super) follower: Follower,
+    /// The page that browsers show.
+    pub(super) page: Files,
     /// Where it is found out what changes would come to.
     pub(super) proposals: Workshop,
     /// Where changes are judged and made.
     pub(super) changes: Workshop,
+    /// Who may have limits played through.
+    pub(super) playground: Playground,
+    /// Where that is done for who is signed in.
+    pub(super) playroom: Playroom,
+    /// And for strangers, so that they keep nobody else from it.
+    pub(super) strangers_playroom: Playroom,
 }
 
 impl Operations {
@@ -50,13 +64,30 @@ impl Operations {
             records,
             violations,
             keyring,
+            sessions: Sessions::default(),
             hosts,
             allowance,
             events,
             follower,
+            page: Files::default(),
             proposals: Workshop::default(),
             changes: Workshop::default(),
+            playground: Playground::default(),
+            playroom: Playroom::default(),
+            strangers_playroom: Playroom::default(),
         })
+    }
+
+    /// The same with a playground for these.
+    pub(crate) fn with_playground(self, playground: Playground) -> Operations {
+        Operations { playground, ..self }
+    }
+
+    /// Whether somebody who was let in still may ask: the token stands, as far as is known, and so does the session.
+    pub(super) async fn still_lets_in(&self, caller: &Caller) -> bool {
+        let now = self.engine.limiter.limiter().now();
+        caller.session.is_none_or(|session| self.sessions.is_open(session, now))
+            && self.keyring.still_knows(caller).await
     }
 
     /// Ends what would not end by itself: the program stops.

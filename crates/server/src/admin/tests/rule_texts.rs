@@ -33,7 +33,8 @@ async fn groups_are_told_whole_and_rows_by_their_terms() {
     let token = door.token(Role::Admin).await;
     let tier = json!({ "name": "free", "scope": "user", "rate": "1/s", "burst": 5 });
     let group = json!({ "group": "plans", "combine": "first", "rules": [tier] });
-    let row = json!({ "key_pattern": "global", "scope": "global", "rate_per_second": 5, "burst_capacity": 9 });
+    let row =
+        json!({ "key_pattern": "global", "scope": "global", "rate_per_second": 5, "burst_capacity": 9 });
     let set = json!({ "rules": [{ "rule": group }], "rows": [row], "base_version": 0 });
     door.post("/admin/v1/rules/apply", &set).token(&token).expect(200).await;
     let told = door.get("/admin/v1/rules/plans/text").token(&token).expect(200).await.json();
