@@ -1,0 +1,66 @@
+/** What the service says, as /admin/openapi.json describes it. */
+
+export interface Counts {
+  readonly admitted: number;
+  readonly denied: number;
+  readonly shadow: number;
+  readonly refused: number;
+}
+
+export interface RuleRates extends Counts {
+  readonly name: string;
+}
+
+export interface StoreStanding {
+  readonly kind: string;
+  readonly state: string;
+  readonly exact: number;
+  readonly leased: number;
+  readonly fallback: number;
+  readonly lease_hit_ratio: number | null;
+  readonly denial_cache_ratio: number | null;
+  readonly round_trips_per_check: number | null;
+}
+
+/** What happened in about a second. */
+export interface Rates {
+  /** When it ended, in milliseconds since 1970. */
+  readonly at_ms: number;
+  /** How long it took, in milliseconds. */
+  readonly ms: number;
+  readonly total: Counts;
+  readonly latency_us: { readonly p50: number; readonly p99: number } | null;
+  readonly keys: number;
+  readonly evicted: number;
+  readonly store: StoreStanding;
+  readonly rules: readonly RuleRates[];
+  readonly left_out: number;
+  readonly violations_left_out: number;
+}
+
+type Column = readonly (number | null)[];
+
+export interface History {
+  readonly step_ms: number;
+  readonly end_ms: number;
+  readonly seconds: number;
+  readonly total: { readonly admitted: Column; readonly denied: Column; readonly shadow: Column };
+  readonly latency_us: { readonly p50: Column; readonly p99: Column };
+  readonly rules: readonly {
+    readonly name: string;
+    readonly admitted: Column;
+    readonly denied: Column;
+    readonly shadow: Column;
+  }[];
+  readonly left_out: number;
+}
+
+/** One denial, as the log keeps it; see `ViolationRecord` of the service. */
+export type ViolationEvent = Readonly<Record<string, unknown>>;
+
+/** Something was changed. */
+export interface Change {
+  readonly what: string;
+  readonly by?: string;
+  readonly [other: string]: unknown;
+}
