@@ -91,7 +91,7 @@ impl Page {
     /// Whether types and formatting of the sources are right.
     pub(crate) fn check(&self) -> Result<bool, Problem> {
         let types = run(self.npm(["run", "check"]))?;
-        let format = run(self.npm(["exec", "--offline", "--", "prettier", "--check", "."]))?;
+        let format = run(self.npm(["run", "format:check"]))?;
         Ok(types && format)
     }
 }
