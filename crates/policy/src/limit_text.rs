@@ -16,8 +16,8 @@ use crate::span_text;
 pub fn limit_text(algorithm: &Algorithm) -> String {
     let full = algorithm.full();
     match algorithm {
-        Algorithm::TokenBucket(limit) => format!("{}, burst {full}", rate(limit)),
-        Algorithm::LeakyBucket(leaky) => format!("{} evenly, queue {full}", rate(&leaky.limit())),
+        Algorithm::TokenBucket(limit) => format!("{}, burst {full}", rate_text(limit)),
+        Algorithm::LeakyBucket(leaky) => format!("{} evenly, queue {full}", rate_text(&leaky.limit())),
         Algorithm::FixedWindow(window) => format!("{full} per {}", window_text(window.window())),
         Algorithm::SlidingCounter(counter) => {
             format!("{full} per sliding {} (counter)", span_text(counter.window()))
@@ -28,8 +28,9 @@ pub fn limit_text(algorithm: &Algorithm) -> String {
     }
 }
 
-/// Tokens per second, minute, hour or day: the first in which it is a number of at most six places.
-fn rate(limit: &Limit) -> String {
+/// The rate of a limit in few letters, for people: `10/s`. Tokens per second, minute, hour or day, the first in which it is a number
+/// of at most six places.
+pub fn rate_text(limit: &Limit) -> String {
     let [micros, nanos, _] = limit.terms().map(u128::from);
     for (unit, seconds) in [("s", 1_u128), ("m", 60), ("h", 3_600), ("d", 86_400)] {
         // Micro-tokens per unit.

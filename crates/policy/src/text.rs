@@ -55,7 +55,8 @@ mod value_test;
 
 pub(crate) use compose::compose;
 pub use mistakes::{Mistake, Mistakes};
-pub use rate::is_rate;
+pub use rate::{is_rate, rate_of};
+pub use span::span_of;
 
 use crate::Policy;
 use document::TypedPolicy;

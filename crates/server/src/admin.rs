@@ -15,6 +15,7 @@ mod known_tokens;
 mod on_record;
 mod openapi;
 mod operations;
+mod playroom;
 mod query;
 mod route;
 mod routes;
@@ -27,9 +28,11 @@ mod follower;
 mod judge;
 mod moment;
 mod orders;
+mod playground;
 mod reload;
 mod rule_set;
 mod rules;
+mod simulate;
 mod status;
 mod tokens;
 mod top;
@@ -86,11 +89,15 @@ async fn admitted(
     let (head, body) = request.into_parts();
     guard::check_host(&head, &operations.hosts)?;
     guard::check_origin(&head)?;
-    let caller = match guard::sign_in(&head, peer, operations).await {
+    // Who is not let in does not learn which paths there are.
+    let found = routes::find(&head.method, head.uri.path());
+    let takes_strangers =
+        found.as_ref().is_ok_and(|(route, _)| route.strangers.are_welcome(operations.playground));
+    let caller = match guard::sign_in(&head, peer, operations, takes_strangers).await {
         Ok(caller) => caller,
         Err(refused) => return Ok(refused),
     };
-    let (route, values) = routes::find(&head.method, head.uri.path())?;
+    let (route, values) = found?;
     caller.check_role(route.role)?;
     let body = if has_body(&head, &body) {
         guard::check_media(&head)?;

@@ -252,7 +252,7 @@ fn operations(engine: &Arc<Engine>, settings: &Settings, share: Share) -> Result
     let (token, hosts) = (settings.admin_token.clone(), Hosts::new(settings.admin_hosts.clone()));
     let operations =
         Operations::new(Arc::clone(engine), records, violations, token, hosts, share.connections);
-    operations.map_err(ServeError::Policy)
+    Ok(operations.map_err(ServeError::Policy)?.with_playground(settings.playground))
 }
 
 /// Opens every door that is not off. One whose socket was passed to us is open already, wherever the settings would have it.

@@ -62,7 +62,8 @@ pub use logs::begin as begin_logs;
 pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
 pub use settings::{
-    KNOWN, Known, LogForm, Origin, Resolved, Settings, SettingsError, Store, Value, read_secret, resolve,
+    KNOWN, Known, LogForm, Origin, Playground, Resolved, Settings, SettingsError, Store, Value, read_secret,
+    resolve,
 };
 pub use snapshots::SnapshotPlaceError;
 pub use trust::tls_of_machine;

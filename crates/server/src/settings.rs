@@ -24,4 +24,4 @@ pub use origin::Origin;
 pub use resolve::{Resolved, Value, resolve};
 pub use secret::read as read_secret;
 pub use store::Store;
-pub use typed::{LogForm, Settings};
+pub use typed::{LogForm, Playground, Settings};

@@ -65,10 +65,10 @@ pub(crate) fn page(screen: &Screen) -> Result<String, Problem> {
         let over = trial.over(promise);
         table.row([
             trial.contender.full_name(),
-            trial.admitted(BURST_AT, after_the_burst()).to_string(),
-            trial.left(BURST_AT, after_the_burst()).to_string(),
-            trial.admitted(after_the_burst(), END).to_string(),
-            amounts::span(trial.longest_delay()),
+            trial.passages.admitted(BURST_AT, after_the_burst()).to_string(),
+            trial.passages.left(BURST_AT, after_the_burst()).to_string(),
+            trial.passages.admitted(after_the_burst(), END).to_string(),
+            amounts::span(trial.passages.longest_delay()),
             if over > 0 { amounts::requests(over) } else { "kept".to_owned() },
         ]);
     }
@@ -96,13 +96,13 @@ pub(crate) fn figure() -> Result<Figure, Problem> {
     let (from, promise) = (Moment::default(), promise()?);
     let lines = trials()?.into_iter().map(|trial| Line {
         name: trial.contender.full_name(),
-        remark: match (trial.over(promise), trial.longest_delay()) {
+        remark: match (trial.over(promise), trial.passages.longest_delay()) {
             (0, Span::ZERO) => "at once, or not at all".to_owned(),
             (0, delay) => format!("waits up to {}", amounts::span(delay)),
             (over, _) => format!("{} over 30 + 10 × d", amounts::requests(over)),
         },
         hue: trial.contender.hue,
-        points: counted(BURST_AT, END, |at| trial.left(from, at + Span::from_nanos(1))),
+        points: counted(BURST_AT, END, |at| trial.passages.left(from, at + Span::from_nanos(1))),
     });
     Ok(Figure {
         title: TITLE,
@@ -128,21 +128,21 @@ mod tests {
     fn every_algorithm_takes_as_many_of_the_burst_as_it_holds() {
         for trial in trials().unwrap() {
             let name = trial.contender.full_name();
-            assert_eq!(trial.admitted(BURST_AT, after_the_burst()), AT_ONCE, "{name}");
+            assert_eq!(trial.passages.admitted(BURST_AT, after_the_burst()), AT_ONCE, "{name}");
         }
     }
 
     #[test]
     fn a_leaky_bucket_lets_one_out_every_tenth_of_a_second() {
         let trial = trial_of("leaky bucket");
-        assert_eq!(trial.left(BURST_AT, after_the_burst()), 1);
+        assert_eq!(trial.passages.left(BURST_AT, after_the_burst()), 1);
         let tenth = Span::from_millis(100);
         let mut from = BURST_AT;
         while from < END {
-            assert_eq!(trial.left(from, from + tenth), 1, "from {} ns", from.as_nanos());
+            assert_eq!(trial.passages.left(from, from + tenth), 1, "from {} ns", from.as_nanos());
             from = from + tenth;
         }
-        assert_eq!(trial.longest_delay(), Span::from_millis(2_900));
+        assert_eq!(trial.passages.longest_delay(), Span::from_millis(2_900));
     }
 
     #[test]
@@ -150,7 +150,11 @@ mod tests {
         let trial = trial_of("token bucket");
         for second in 3..11 {
             let from = Moment::from_nanos(second * 1_000_000_000);
-            assert_eq!(trial.left(from, from + Span::from_secs(1)), RATE_PER_SECOND, "from {second} s");
+            assert_eq!(
+                trial.passages.left(from, from + Span::from_secs(1)),
+                RATE_PER_SECOND,
+                "from {second} s"
+            );
         }
     }
 
@@ -159,7 +163,10 @@ mod tests {
         let first_after = |name: &str| {
             let trial = trial_of(name);
             (1..10_000).find(|millis| {
-                trial.left(after_the_burst(), BURST_AT + Span::from_millis(*millis) + Span::from_nanos(1)) > 0
+                trial
+                    .passages
+                    .left(after_the_burst(), BURST_AT + Span::from_millis(*millis) + Span::from_nanos(1))
+                    > 0
             })
         };
         assert_eq!(first_after("fixed window"), Some(1_000));

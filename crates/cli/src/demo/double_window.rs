@@ -71,8 +71,8 @@ pub(crate) fn page(screen: &Screen) -> Result<String, Problem> {
         let over = trial.over(promise);
         table.row([
             trial.contender.full_name(),
-            trial.left(BEGIN, SECOND_WAVE_OVER).to_string(),
-            trial.most_within(MINUTE).to_string(),
+            trial.passages.left(BEGIN, SECOND_WAVE_OVER).to_string(),
+            trial.passages.most_within(MINUTE).whole().to_string(),
             if over > 0 { amounts::requests(over) } else { "kept".to_owned() },
         ]);
     }
@@ -94,8 +94,8 @@ pub(crate) fn page(screen: &Screen) -> Result<String, Problem> {
         .iter()
         .map(|trial| Bar {
             name: trial.contender.full_name(),
-            first: trial.left(BEGIN, FULL_MINUTE),
-            second: trial.left(FULL_MINUTE, SECOND_WAVE_OVER),
+            first: trial.passages.left(BEGIN, FULL_MINUTE),
+            second: trial.passages.left(FULL_MINUTE, SECOND_WAVE_OVER),
         })
         .collect();
     page += &bars::draw(&bars, ["before the full minute", "after it"], screen);
@@ -120,7 +120,7 @@ pub(crate) fn figure() -> Result<Figure, Problem> {
         name: trial.contender.full_name(),
         remark: remark(trial, promise),
         hue: trial.contender.hue,
-        points: counted(BEGIN, to, |at| trial.left(BEGIN, at)),
+        points: counted(BEGIN, to, |at| trial.passages.left(BEGIN, at)),
     }));
     let notes = vec![Note { at: FULL_MINUTE, text: "full minute".to_owned() }];
     let (across, up) = ("time", "requests let through since 59 s");
@@ -128,7 +128,7 @@ pub(crate) fn figure() -> Result<Figure, Problem> {
 }
 
 fn remark(trial: &Trial, promise: Limit) -> String {
-    let in_two = trial.left(BEGIN, SECOND_WAVE_OVER);
+    let in_two = trial.passages.left(BEGIN, SECOND_WAVE_OVER);
     match trial.over(promise) {
         0 => format!("{in_two} in 2 s: kept"),
         over => format!("{in_two} in 2 s: {} too many", amounts::requests(over)),
@@ -139,7 +139,7 @@ fn remark(trial: &Trial, promise: Limit) -> String {
 fn takeaway(trials: &[Trial]) -> String {
     let in_two = |name: &str| {
         let of_name = trials.iter().find(|trial| trial.contender.name == name);
-        of_name.map_or(0, |trial| trial.left(BEGIN, SECOND_WAVE_OVER))
+        of_name.map_or(0, |trial| trial.passages.left(BEGIN, SECOND_WAVE_OVER))
     };
     format!(
         "A fixed window starts anew at the full minute: {} within two seconds. A token bucket knows no minute: its \
@@ -168,13 +168,13 @@ mod tests {
     }
 
     fn within_2_s(trial: &Trial) -> u64 {
-        trial.left(BEGIN, SECOND_WAVE_OVER)
+        trial.passages.left(BEGIN, SECOND_WAVE_OVER)
     }
 
     #[test]
     fn a_fixed_window_lets_the_quota_through_twice() {
         let trial = trial_of("fixed window, 1000 per 60 s");
-        assert_eq!((within_2_s(&trial), trial.most_within(MINUTE)), (2 * QUOTA, 2 * QUOTA));
+        assert_eq!((within_2_s(&trial), trial.passages.most_within(MINUTE).whole()), (2 * QUOTA, 2 * QUOTA));
         // 2000 in 1.999 s, of which 1000 + 1.999 / 0.06 were promised.
         assert_eq!(trial.over(promise().unwrap()), 966_683_333);
     }
@@ -184,7 +184,9 @@ mod tests {
         for burst in [SMALL_BURST, QUOTA] {
             let trial = trial_of(&format!("token bucket, burst {burst}"));
             assert_eq!(within_2_s(&trial), burst + 2 * QUOTA / 60, "burst {burst}");
-            assert!((QUOTA + burst - 1..=QUOTA + burst).contains(&trial.most_within(MINUTE)));
+            assert!(
+                (QUOTA + burst - 1..=QUOTA + burst).contains(&trial.passages.most_within(MINUTE).whole())
+            );
             let own = Limit::new(Rate::per_minute(QUOTA), Burst::tokens(burst)).unwrap();
             assert_eq!(trial.over(own), 0, "not even its own promise is broken");
         }
@@ -193,7 +195,10 @@ mod tests {
     #[test]
     fn only_the_log_keeps_to_the_quota_in_every_minute_and_the_queue_to_one_more() {
         let within = |most: u64| -> Vec<&str> {
-            let kept = trials().unwrap().into_iter().filter(|trial| trial.most_within(MINUTE) <= most);
+            let kept = trials()
+                .unwrap()
+                .into_iter()
+                .filter(|trial| trial.passages.most_within(MINUTE).whole() <= most);
             kept.map(|trial| trial.contender.name).collect()
         };
         assert_eq!(within(QUOTA), ["sliding log"]);

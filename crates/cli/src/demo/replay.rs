@@ -3,18 +3,16 @@
 //! This file and `trial` are the only ones of the demo that ask the engine; all others look at what it answered.
 //! Time only goes forward: what lies before the moment asked for is played first.
 
-use tollgate::{BuildError, Clock, Cost, Limiter, Moment, Tokens, Verdict};
+use tollgate::{BuildError, Cost, Moment, Tokens, Verdict};
+use tollgate_sim::playground::Booth;
 
 use super::scenario::Scenario;
-
-/// The client that sends the requests.
-pub(crate) const CLIENT: &str = "user:42";
 
 /// One run, under way.
 #[derive(Debug)]
 pub(crate) struct Replay<'s> {
     scenario: &'s Scenario,
-    limiter: Limiter,
+    booth: Booth,
     played: u64,
 }
 
@@ -37,9 +35,7 @@ pub(crate) struct Tally {
 impl<'s> Replay<'s> {
     /// A limiter on which nothing has happened, at t = 0.
     pub(crate) fn new(scenario: &'s Scenario) -> Result<Replay<'s>, BuildError> {
-        let clock = Clock::manual(Moment::default());
-        let limiter = Limiter::builder().keys_max(1).clock(clock).build(scenario.limit)?;
-        Ok(Replay { scenario, limiter, played: 0 })
+        Ok(Replay { scenario, booth: Booth::new(scenario.limit)?, played: 0 })
     }
 
     /// Plays every request before `end`, and counts.
@@ -54,18 +50,12 @@ impl<'s> Replay<'s> {
     /// What the bucket holds at `now`, before any request of that very moment.
     pub(crate) fn balance(&mut self, now: Moment) -> Tokens {
         self.play_until(now);
-        match self.limiter.default_rule().peek_at(CLIENT, Cost::ONE, now) {
-            // A peek tells what would be left once the token was spent.
-            Verdict::Admit { remaining, .. } => {
-                Tokens::from_micros(remaining.as_micros() + Cost::ONE.as_micros())
-            }
-            verdict => verdict.remaining().unwrap_or_default(),
-        }
+        self.booth.balance_at(now)
     }
 
     /// One more request of the same client, which is not in the scenario.
     pub(crate) fn check(&self, now: Moment) -> Verdict {
-        self.limiter.check_at(CLIENT, Cost::ONE, now)
+        self.booth.check_at(Cost::ONE, now)
     }
 
     fn next_at(&self) -> Option<Moment> {

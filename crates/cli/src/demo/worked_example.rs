@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use tollgate::{BuildError, Moment, Span};
+use tollgate_sim::playground::CLIENT;
 
 use crate::decimal::Decimal;
 use crate::problem::Problem;
@@ -16,7 +17,7 @@ use super::chart::{self, Chart, Column, MARGIN};
 use super::facts::{Facts, FirstDenial, Steady};
 use super::figure::{Figure, Hue, Line, Note, ONE, sampled};
 use super::grid::Grid;
-use super::replay::{CLIENT, Replay};
+use super::replay::Replay;
 use super::scenario::Scenario;
 use super::{denial, table};
 use crate::prose::paragraph;

@@ -77,6 +77,9 @@ pub(crate) struct SettingFlags {
     /// Names of the admin door, besides its addresses and localhost, with commas between them
     #[arg(long, value_name = "HOSTS")]
     admin_host: Option<String>,
+    /// Who may use the playground of the admin door: signed-in, or open to whoever reaches it [default: signed-in]
+    #[arg(long, value_name = "WHO")]
+    playground: Option<String>,
     /// Connections of each door; further ones are turned away [default: 10000]
     #[arg(long, value_name = "N")]
     max_connections: Option<String>,
@@ -116,6 +119,7 @@ impl SettingFlags {
             ("resp_password_file", &self.resp_password_file),
             ("admin_token_file", &self.admin_token_file),
             ("admin_host", &self.admin_host),
+            ("playground", &self.playground),
             ("max_connections", &self.max_connections),
             ("idle_timeout", &self.idle_timeout),
             ("grace", &self.grace),

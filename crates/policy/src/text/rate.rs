@@ -69,11 +69,14 @@ pub(super) fn read(node: &Node<'_>, field: &'static str, found: &mut Found) -> O
 
 /// Whether a text is a rate above 0, with a unit or without: `10`, `600/m`, `100/15m`.
 pub fn is_rate(text: &str) -> bool {
+    rate_of(text).is_some()
+}
+
+/// The rate that a text is, if it is one above 0: with a unit or without, as in `10`, `600/m`, `100/15m`.
+pub fn rate_of(text: &str) -> Option<Rate> {
     let (number, per) = text.split_once('/').unwrap_or((text, "s"));
-    match (Decimal::read(number.trim()), per_nanos(per.trim())) {
-        (Ok(number), Some(period)) => number.digits > 0 && ratio(number, period).is_some(),
-        _ => false,
-    }
+    let number = Decimal::read(number.trim()).ok().filter(|number| number.digits > 0)?;
+    ratio(number, per_nanos(per.trim())?)
 }
 
 fn too_fine(node: &Node<'_>, field: &str, found: &mut Found) -> Option<TypedRate> {
@@ -129,7 +132,7 @@ fn cure(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn rate_of(text: &str) -> Option<Rate> {
+    fn read_rate(text: &str) -> Option<Rate> {
         let place = Place { start: 0, end: 0, line: 1 };
         let node = Node { place, kind: Kind::Plain(text.into()) };
         read(&node, "rate", &mut Found::default()).map(|typed| typed.rate)
@@ -137,14 +140,24 @@ mod tests {
 
     #[test]
     fn a_rate_is_the_ratio_that_was_typed() {
-        assert_eq!(rate_of("0.003"), Some(Rate::new(3, Span::from_secs(1_000))));
-        assert_eq!(rate_of("0.003/s"), Some(Rate::new(3, Span::from_secs(1_000))));
-        assert_eq!(rate_of("10/s"), Some(Rate::per_second(10)));
-        assert_eq!(rate_of("600/m"), Some(Rate::per_minute(600)));
-        assert_eq!(rate_of("5/h"), Some(Rate::per_hour(5)));
-        assert_eq!(rate_of("1/d"), Some(Rate::per_day(1)));
-        assert_eq!(rate_of("100 / 15m"), Some(Rate::new(100, Span::from_secs(900))));
-        assert_eq!(rate_of("1/365d"), Some(Rate::per_year(1)));
+        assert_eq!(read_rate("0.003"), Some(Rate::new(3, Span::from_secs(1_000))));
+        assert_eq!(read_rate("0.003/s"), Some(Rate::new(3, Span::from_secs(1_000))));
+        assert_eq!(read_rate("10/s"), Some(Rate::per_second(10)));
+        assert_eq!(read_rate("600/m"), Some(Rate::per_minute(600)));
+        assert_eq!(read_rate("5/h"), Some(Rate::per_hour(5)));
+        assert_eq!(read_rate("1/d"), Some(Rate::per_day(1)));
+        assert_eq!(read_rate("100 / 15m"), Some(Rate::new(100, Span::from_secs(900))));
+        assert_eq!(read_rate("1/365d"), Some(Rate::per_year(1)));
+    }
+
+    #[test]
+    fn a_text_alone_is_the_same_rate_or_none() {
+        for text in ["0.003", "10/s", "600/m", "100 / 15m"] {
+            assert_eq!(rate_of(text), read_rate(text), "{text}");
+        }
+        for text in ["", "0", "0/s", "-1/s", "10/", "/s", "10/0s", "10/second", "NaN", "inf", "1e999/s"] {
+            assert_eq!(rate_of(text), None, "{text}");
+        }
     }
 
     #[test]
@@ -156,7 +169,7 @@ mod tests {
             ("10rps", "write `10/s`"),
         ] {
             assert_eq!(cure(typed), cured);
-            assert_eq!(rate_of(typed), None);
+            assert_eq!(read_rate(typed), None);
         }
     }
 }

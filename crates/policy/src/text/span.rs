@@ -31,6 +31,11 @@ pub(super) fn unit_nanos(unit: &str) -> Option<u64> {
     UNITS.iter().find(|(name, _)| *name == unit).map(|(_, nanos)| *nanos)
 }
 
+/// The length of time that a text is, if it is one: a number and its unit, as in `500ms`, `10s`, `5m`, `1h` or `1d`.
+pub fn span_of(text: &str) -> Option<Span> {
+    parse(text).ok()
+}
+
 /// Reads a number and its unit.
 pub(super) fn parse(text: &str) -> Result<Span, NotSpan> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(|| match Decimal::read(text) {

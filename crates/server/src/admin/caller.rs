@@ -5,6 +5,9 @@ use tollgate_records::{Author, Role};
 
 use crate::http::Problem;
 
+/// What somebody is called of whom nothing is known.
+const STRANGER: &str = "stranger";
+
 /// Somebody who may be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
@@ -19,6 +22,16 @@ impl Caller {
     /// Somebody on this machine, while no token is configured at all: may look.
     pub(super) fn local() -> Caller {
         Caller { name: "local".to_owned(), token: None, role: Role::Viewer }
+    }
+
+    /// Somebody of whom nothing is known, at a route that takes them.
+    pub(super) fn stranger() -> Caller {
+        Caller { name: STRANGER.to_owned(), ..Caller::local() }
+    }
+
+    /// Whether nothing is known of them: no token, and not on this machine while there is none.
+    pub(super) fn is_stranger(&self) -> bool {
+        self.token.is_none() && self.name == STRANGER
     }
 
     /// How they sign: with the name and the number of their token, so that no two sign alike.

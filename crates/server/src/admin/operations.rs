@@ -8,10 +8,12 @@ use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::playroom::Playroom;
 use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
 use crate::resp::Password;
+use crate::settings::Playground;
 
 /// All that the handlers of the admin API see.
 pub(crate) struct Operations {
@@ -29,6 +31,12 @@ pub(crate) struct Operations {
     pub(super) proposals: Workshop,
     /// Where changes are judged and made.
     pub(super) changes: Workshop,
+    /// Who may have limits played through.
+    pub(super) playground: Playground,
+    /// Where that is done for who is signed in.
+    pub(super) playroom: Playroom,
+    /// And for strangers, so that they keep nobody else from it.
+    pub(super) strangers_playroom: Playroom,
 }
 
 impl Operations {
@@ -56,7 +64,15 @@ impl Operations {
             follower,
             proposals: Workshop::default(),
             changes: Workshop::default(),
+            playground: Playground::default(),
+            playroom: Playroom::default(),
+            strangers_playroom: Playroom::default(),
         })
+    }
+
+    /// The same with a playground for these.
+    pub(crate) fn with_playground(self, playground: Playground) -> Operations {
+        Operations { playground, ..self }
     }
 
     /// Ends what would not end by itself: the program stops.

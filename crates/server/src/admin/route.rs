@@ -9,6 +9,7 @@ use tollgate_records::Role;
 
 use super::call::Call;
 use crate::http::{Problem, Reply};
+use crate::settings::Playground;
 
 /// The answer in the making.
 type Answering = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
@@ -21,9 +22,31 @@ pub(super) struct Route {
     pub(super) method: Method,
     /// Segments; one in braces is a value, as in `/rules/{name}`.
     pub(super) path: &'static str,
-    /// Who may ask, at least.
+    /// Who may ask, at least, of those who hold a token.
     pub(super) role: Role,
+    /// Whether somebody without one may ask as well.
+    pub(super) strangers: Strangers,
     pub(super) handler: Handler,
+}
+
+/// Whether a route takes those who say nothing of who they are. A token that is no good is refused all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strangers {
+    Never,
+    /// Where the playground is open.
+    InPlayground,
+    Always,
+}
+
+impl Strangers {
+    /// Whether they may ask, with this playground.
+    pub(super) fn are_welcome(self, playground: Playground) -> bool {
+        match self {
+            Strangers::Never => false,
+            Strangers::InPlayground => playground == Playground::Open,
+            Strangers::Always => true,
+        }
+    }
 }
 
 /// The answer of who waits for nobody.
@@ -36,6 +59,12 @@ pub(super) fn at_once(answer: Result<Reply, Problem>) -> Answering {
 pub(super) struct Values(Vec<(&'static str, String)>);
 
 impl Route {
+    /// The same, open to strangers as well.
+    pub(super) const fn and(mut self, strangers: Strangers) -> Route {
+        self.strangers = strangers;
+        self
+    }
+
     /// The values, if the path is this route's: each is text that was percent-decoded, and may hold anything.
     pub(super) fn values(&self, path: &str) -> Option<Values> {
         let (mut route, mut asked) = (self.path.split('/'), path.split('/'));
@@ -83,6 +112,7 @@ mod tests {
             method: Method::GET,
             path: "/admin/v1/rules/{name}/diff",
             role: Role::Viewer,
+            strangers: Strangers::Never,
             handler: |_| Box::pin(async { Err(Problem::bad(String::new())) }),
         };
         let name = |path: &str| route.values(path).map(|values| values.get("name").to_owned());

@@ -3,17 +3,17 @@
 use http::{Method, StatusCode};
 use tollgate_records::Role;
 
-use super::route::{Handler, Route, Values, at_once};
+use super::route::{Handler, Route, Strangers, Values, at_once};
 use super::workshop::{change, propose};
 use super::{
-    audit, buckets, events, openapi, orders, reload, rule_set, rules, status, tokens, top, versions,
-    violations, whoami,
+    audit, buckets, events, openapi, orders, playground, reload, rule_set, rules, simulate, status, tokens,
+    top, versions, violations, whoami,
 };
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
-pub(super) static ROUTES: [Route; 33] = [
+pub(super) static ROUTES: [Route; 35] = [
     get("/admin/openapi.json", Role::Viewer, |call| at_once(openapi::show(&call))),
     get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
     get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
@@ -52,22 +52,25 @@ pub(super) static ROUTES: [Route; 33] = [
     get("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::list(call))),
     post("/admin/v1/tokens", Role::Admin, |call| Box::pin(tokens::create(call))),
     delete("/admin/v1/tokens/{id}", Role::Admin, |call| Box::pin(tokens::revoke(call))),
+
+    get("/admin/v1/playground", Role::Viewer, |call| at_once(playground::show(&call))).and(Strangers::Always),
+    post("/admin/v1/simulate", Role::Viewer, |call| Box::pin(simulate::simulate(call))).and(Strangers::InPlayground),
 ];
 
 const fn get(path: &'static str, role: Role, handler: Handler) -> Route {
-    Route { method: Method::GET, path, role, handler }
+    Route { method: Method::GET, path, role, strangers: Strangers::Never, handler }
 }
 
 const fn post(path: &'static str, role: Role, handler: Handler) -> Route {
-    Route { method: Method::POST, path, role, handler }
+    Route { method: Method::POST, path, role, strangers: Strangers::Never, handler }
 }
 
 const fn put(path: &'static str, role: Role, handler: Handler) -> Route {
-    Route { method: Method::PUT, path, role, handler }
+    Route { method: Method::PUT, path, role, strangers: Strangers::Never, handler }
 }
 
 const fn delete(path: &'static str, role: Role, handler: Handler) -> Route {
-    Route { method: Method::DELETE, path, role, handler }
+    Route { method: Method::DELETE, path, role, strangers: Strangers::Never, handler }
 }
 
 /// The route of a request, and the values in its path.

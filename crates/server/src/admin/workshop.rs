@@ -3,8 +3,8 @@
 //! ```text
 //!  handler ─► a place in the queue, or 503 ─► its turn, or 503 after a while ─► a thread of its own ─► answer
 //! ```
-//! Promises that no check waits for a policy that is put together here, and that those who only ask keep nobody from changing
-//! something: each has a workshop. It does not know what is done.
+//! Promises that no check waits for what is worked out here, that those who only ask keep nobody from changing something, and that
+//! those who play keep nobody from either: each has a workshop. It does not know what is done.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,8 +95,8 @@ where
     done.unwrap_or_else(|_| Err(Problem::unavailable("the work was broken off; try again")))
 }
 
-fn busy() -> Problem {
-    let detail = "others are having rules put together, and one at a time is; try again in a moment";
+pub(super) fn busy() -> Problem {
+    let detail = "others are having such work done, and it is done one at a time; try again in a moment";
     Problem::unavailable(detail).because("busy")
 }
 

@@ -30,7 +30,7 @@ const fn secret(name: &'static str) -> Known {
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 23] = [
+pub static KNOWN: [Known; 24] = [
     plain("policy", ""),
     url("store", "memory"),
     plain("max_keys", "100000"),
@@ -50,6 +50,7 @@ pub static KNOWN: [Known; 23] = [
     secret("resp_password"),
     secret("admin_token"),
     plain("admin_host", ""),
+    plain("playground", "signed-in"),
     plain("max_connections", "10000"),
     plain("idle_timeout", "60s"),
     plain("grace", "10s"),

@@ -60,6 +60,8 @@ pub struct Settings {
     pub admin_token: Option<Password>,
     /// Names of the admin door, besides its addresses and `localhost`.
     pub admin_hosts: Vec<String>,
+    /// Who may use the playground of the admin door.
+    pub playground: Playground,
     /// Connections of each door; further ones are shed.
     pub max_connections: usize,
     /// How long an HTTP connection may say nothing, and how long any may take to say what it asks or to take the answer.
@@ -68,6 +70,16 @@ pub struct Settings {
     pub grace: Duration,
     /// How logs look.
     pub log: LogForm,
+}
+
+/// Who may have limits played through at the admin door.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Playground {
+    /// Who may look at anything there.
+    #[default]
+    SignedIn,
+    /// Whoever reaches the door.
+    Open,
 }
 
 /// How logs look.
@@ -111,6 +123,11 @@ impl Resolved {
             resp_password: self.text("resp_password").map(Password::new),
             admin_token: self.admin_token()?,
             admin_hosts: self.read("admin_host", hosts)?,
+            playground: self.read("playground", |text| match text {
+                "signed-in" => Ok(Playground::SignedIn),
+                "open" => Ok(Playground::Open),
+                _ => Err("use signed-in or open".to_owned()),
+            })?,
             max_connections: self.read("max_connections", |text| count(text, CONNECTIONS_MAX))?,
             idle_timeout: self.read("idle_timeout", span)?,
             grace: self.read("grace", span)?,

@@ -23,12 +23,15 @@ struct Refusal {
 
 /// Whoever sends this request, unless nobody may know, or they ask too often.
 ///
+/// What takes strangers takes whoever sends no token, and nobody whose token is no good.
+///
 /// Strangers share the allowance of their address. Whoever has a right token has one of their own, whatever strangers at the same
 /// address send; and for those nobody looks into the database once their allowance is spent, unless they name a token that there is.
 pub(crate) async fn sign_in(
     head: &Parts,
     peer: Option<IpAddr>,
     operations: &Operations,
+    takes_strangers: bool,
 ) -> Result<Caller, Reply> {
     let (keyring, allowance) = (&operations.keyring, &operations.allowance);
     let said = bearer::read(&head.headers);
@@ -39,6 +42,9 @@ pub(crate) async fn sign_in(
         if !keyring.may_be_right(token).await || token.token_id().is_none_or(is_spent) {
             return Err(denied);
         }
+    }
+    if takes_strangers && matches!(said, Said::Nothing) {
+        return Ok(Caller::stranger());
     }
     let caller = identify(said, head, peer, operations).await.map_err(|Refusal { problem, is_guess }| {
         let denied = if is_guess { allowance.note_failed(peer) } else { None };
