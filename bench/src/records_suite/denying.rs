@@ -1,11 +1,11 @@
-//! Checks through a policy of which every second is denied, and noted, as a door of the service does it: the rule that denied, and the whole
-//! story only of those that will be stored.
+//! Checks through a policy of which every second is denied, and noted, as a door of the service does it: with or without a log a door reads the
+//! clock after each check, for how long it took; the log is told the rule that denied, and the whole story only of those that will be stored.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tollgate::policy::{Facts, Policy};
-use tollgate::{Decision, Limiter, PolicyLimiter};
+use tollgate::{Decision, Limiter, Moment, PolicyLimiter};
 use tollgate_records::{MicroTokens, Timestamp, Violation, ViolationLog};
 
 use crate::core_suite::subject::Subject;
@@ -48,9 +48,9 @@ impl HalfDenied {
     }
 
     #[inline]
-    fn note(&self, log: &ViolationLog, facts: &Facts<'_>, decision: &Decision) {
+    fn note(&self, log: &ViolationLog, facts: &Facts<'_>, decision: &Decision, now: Moment) {
         let Some(rule) = decision.violated().next() else { return };
-        let since_1970 = self.limiter.wall_time_at(self.limiter.limiter().now());
+        let since_1970 = self.limiter.wall_time_at(now);
         let at = Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX));
         let Some(sampled) = log.sample(&rule.name, decision.identity(), at) else { return };
         sampled.store(&Violation {
@@ -78,10 +78,11 @@ impl Subject for HalfDenied {
         for (user, path) in keys.iter().zip(PATHS.iter().cycle()) {
             let facts = facts(path, user);
             let decision = black_box(self.limiter.check(&facts));
+            let now = black_box(self.limiter.limiter().now());
             if decision.is_admitted() {
                 admitted += 1;
             } else if let Some(log) = &self.log {
-                self.note(log, &facts, &decision);
+                self.note(log, &facts, &decision, now);
             }
         }
         self.denied.fetch_add(keys.len() as u64 - admitted, Ordering::Relaxed);

@@ -77,7 +77,7 @@ pub use tokens::{NewToken, Role, TokenCheck, TokenRecord, TokenSecret};
 pub use unseen::is_unseen;
 pub use violations::{
     ENDPOINT_BYTES_MAX, EndpointFilter, ExportFormat, IdentifierSecret, Identifiers, KEYS_SAMPLED_MAX,
-    LIVE_MAX, MicroTokens, SAMPLED_FOR_MAX, Sampled, USER_BYTES_MAX, Violation, ViolationCounts,
-    ViolationCursor, ViolationExport, ViolationFailure, ViolationFilter, ViolationLog, ViolationPage,
-    ViolationRecord, ViolationSettings, ViolationStatus, ViolationTotals, WORD_BYTES_MAX,
+    LIVE_MAX, MicroTokens, Sampled, USER_BYTES_MAX, Violation, ViolationCounts, ViolationCursor,
+    ViolationExport, ViolationFailure, ViolationFilter, ViolationLog, ViolationPage, ViolationRecord,
+    ViolationSettings, ViolationStatus, ViolationTotals, WORD_BYTES_MAX,
 };

@@ -55,6 +55,14 @@ impl Session {
         Session { busy_max, ..self }
     }
 
+    /// How the place of a value is written in a statement with very many of them: SQLite looks for each by its name, so there it has none.
+    pub(crate) fn place(&self, number: usize) -> Cow<'static, str> {
+        match self.transaction {
+            Either::Sqlite(_) => "?".into(),
+            Either::Postgres(_) => format!("${number}").into(),
+        }
+    }
+
     /// How many rows a statement changed.
     pub(crate) async fn execute(
         &mut self,

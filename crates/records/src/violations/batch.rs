@@ -2,6 +2,7 @@
 //!
 //! It promises that a batch whose answer was lost may be filed again: the database remembers the last batch of each writer.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -116,10 +117,12 @@ async fn insert(
 ) -> Result<(), RecordsError> {
     let mut rest = values.as_slice();
     for rows in STATEMENT_ROWS {
-        let sql = || format!("{into}{}{conflict}", places(rows, columns, decimals));
-        let mut sql_of_size = None;
+        if rest.len() < rows * columns {
+            continue;
+        }
+        let places = places(rows, columns, decimals, |number| session.place(number));
+        let sql = format!("{into}{places}{conflict}");
         while let Some((values, others)) = rest.split_at_checked(rows * columns) {
-            let sql: &String = sql_of_size.get_or_insert_with(sql);
             session.execute(AssertSqlSafe(sql.as_str()), values).await?;
             rest = others;
         }
@@ -127,19 +130,24 @@ async fn insert(
     Ok(())
 }
 
-/// `($1, $2), ($3, $4)`: numbers alone, so that no value is ever part of the text.
-fn places(rows: usize, columns: usize, decimals: &[usize]) -> String {
+/// `($1, $2), ($3, $4)`: places alone, so that no value is ever part of the text.
+fn places(
+    rows: usize,
+    columns: usize,
+    decimals: &[usize],
+    place: impl Fn(usize) -> Cow<'static, str>,
+) -> String {
     let mut text = String::new();
     for row in 0..rows {
         text.push_str(if row == 0 { "(" } else { ", (" });
         for column in 0..columns {
-            let number = row * columns + column + 1;
+            let place = place(row * columns + column + 1);
             let separator = if column == 0 { "" } else { ", " };
             // Writing to a text cannot fail.
             let _ = if decimals.contains(&column) {
-                write!(text, "{separator}CAST(${number} AS NUMERIC)")
+                write!(text, "{separator}CAST({place} AS NUMERIC)")
             } else {
-                write!(text, "{separator}${number}")
+                write!(text, "{separator}{place}")
             };
         }
         text.push(')');
@@ -158,6 +166,7 @@ mod tests {
 
     #[test]
     fn places_are_numbered_through() {
-        assert_eq!(places(2, 3, &[1]), "($1, CAST($2 AS NUMERIC), $3), ($4, CAST($5 AS NUMERIC), $6)");
+        let numbered = places(2, 3, &[1], |number| format!("${number}").into());
+        assert_eq!(numbered, "($1, CAST($2 AS NUMERIC), $3), ($4, CAST($5 AS NUMERIC), $6)");
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! It promises that every denial that was counted is gathered exactly once, under its rule. Who gathers keeps it; see `pending_totals`.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::lane::{LANES, lane};
 use super::violation_row::bounded;
 use crate::NAME_BYTES_MAX;
 
@@ -18,8 +18,6 @@ pub(crate) const OTHER_RULES: &str = "(other rules)";
 const PLACES: usize = 32_768;
 /// A rule that finds so many places taken by others is one of the other rules.
 const PROBES_MAX: usize = 32;
-/// One lane for each of so many threads; further threads share.
-const LANES: usize = 8;
 
 /// What became of denials when they were noted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -170,19 +168,6 @@ fn place_of(rule: &str) -> usize {
     let hash = words.iter().fold(rule.len() as u64, |hash, word| mix(hash, u64::from_le_bytes(*word)));
     let last = rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
     usize::try_from(mix(hash, last) >> 40).unwrap_or(0) % PLACES
-}
-
-/// This thread's lane.
-#[inline]
-fn lane() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local!(static MINE: Cell<usize> = const { Cell::new(LANES) });
-    MINE.with(|mine| {
-        if mine.get() == LANES {
-            mine.set(NEXT.fetch_add(1, Ordering::Relaxed) % LANES);
-        }
-        mine.get()
-    })
 }
 
 #[cfg(test)]

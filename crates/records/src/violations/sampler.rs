@@ -1,12 +1,13 @@
 //! Which denials of a key are stored: the first few of each second. A table of fixed size, without locks.
 //!
-//! A slot is one word, so that all of it changes at once or not at all:
+//! A slot is one word, so that all of it changes at once or not at all. What was skipped is counted beside it, for each lane of threads in a word of
+//! its own: a key that all threads deny at once is only read by them.
 //!
 //! ```text
-//!   63      44 43      30 29    26 25                 0
-//!   ┌─────────┬──────────┬────────┬────────────────────┐
-//!   │ tag     │ second   │ stored │ skipped since then │
-//!   └─────────┴──────────┴────────┴────────────────────┘
+//!   63              32 31                 4 3      0      63              32 31                 0
+//!   ┌─────────────────┬────────────────────┬────────┐      ┌─────────────────┬────────────────────┐
+//!   │ tag             │ second             │ stored │      │ tag             │ skipped since then │  × lanes
+//!   └─────────────────┴────────────────────┴────────┘      └─────────────────┴────────────────────┘
 //! ```
 //!
 //! It promises never to store more than so many of a key and second, and never to say of a stored one that it stands for more than there were.
@@ -14,12 +15,12 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::lane::{LANES, lane};
+
 /// Most that can be stored of a key and second.
 const STORED_PER_SECOND_MAX: u32 = 15;
 /// Keys that can be told apart within a second; further ones are not stored.
 pub const KEYS_SAMPLED_MAX: usize = SETS * WAYS;
-/// Most denials that one stored row stands for; beyond it only the totals tell.
-pub const SAMPLED_FOR_MAX: u64 = SKIPPED_MAX + 1;
 
 /// A set is a cache line.
 const WAYS: usize = 8;
@@ -29,12 +30,11 @@ const ATTEMPTS_MAX: usize = 4;
 /// Clocks of threads differ by less; a slot that is further ahead is of a clock that was set back.
 const AHEAD_SECONDS_MAX: u64 = 2;
 
-const SKIPPED_BITS: u32 = 26;
 const STORED_BITS: u32 = 4;
-const SECOND_BITS: u32 = 14;
-const SKIPPED_MAX: u64 = (1 << SKIPPED_BITS) - 1;
-const SECONDS: u64 = 1 << SECOND_BITS;
-const TAG_SHIFT: u32 = SKIPPED_BITS + STORED_BITS + SECOND_BITS;
+const SECONDS: u64 = 1 << (TAG_SHIFT - STORED_BITS);
+const TAG_SHIFT: u32 = 32;
+/// Most that one lane remembers to have skipped of a key; beyond it only the totals tell.
+const SKIPPED_MAX: u64 = (1 << TAG_SHIFT) - 1;
 
 /// What becomes of a denial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub(crate) enum Sample {
 #[derive(Debug)]
 pub(crate) struct Sampler {
     sets: Box<[Set]>,
+    /// What was skipped of each slot's key, by lane.
+    skipped: Box<[Lane; LANES]>,
     stored_per_second: u64,
 }
 
@@ -56,85 +58,96 @@ pub(crate) struct Sampler {
 #[repr(align(64))]
 struct Set([AtomicU64; WAYS]);
 
+/// A word for each slot: the tag of a key in the high half, how many of it were skipped in the low one.
+#[derive(Debug)]
+struct Lane(Box<[AtomicU64]>);
+
 /// A slot's word, taken apart. A tag is never 0, so a word of 0 is nobody's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Slot {
     tag: u64,
     second: u64,
     stored: u64,
-    skipped: u64,
 }
 
 impl Sampler {
     /// Stores the first so many of each key and second, [`STORED_PER_SECOND_MAX`] at most.
     pub(crate) fn new(stored_per_second: u32) -> Sampler {
         let sets = (0..SETS).map(|_| Set::default()).collect();
-        Sampler { sets, stored_per_second: u64::from(stored_per_second.min(STORED_PER_SECOND_MAX)) }
+        let lane = |_| Lane((0..KEYS_SAMPLED_MAX).map(|_| AtomicU64::new(0)).collect());
+        let skipped = Box::new(std::array::from_fn(lane));
+        Sampler { sets, skipped, stored_per_second: u64::from(stored_per_second.min(STORED_PER_SECOND_MAX)) }
     }
 
     /// What becomes of a denial of the key with this hash. `may_store` is asked only for one that would be stored.
+    #[inline]
     pub(crate) fn sample(&self, hash: u64, second: i64, may_store: impl Fn() -> bool) -> Sample {
-        let set = &self.sets[usize::try_from(hash).unwrap_or(usize::MAX) % SETS];
+        let at = usize::try_from(hash).unwrap_or(usize::MAX) % SETS;
+        let set = &self.sets[at];
         let tag = (hash >> TAG_SHIFT).max(1);
         let second = second.unsigned_abs() % SECONDS;
         for _ in 0..ATTEMPTS_MAX {
-            let Some((place, word)) = set.place_of(tag) else {
+            let Some((way, word)) = set.way_of(tag) else {
                 if self.stored_per_second == 0 || !may_store() {
                     return Sample::Out;
                 }
                 // Whoever was there is only remembered by the totals.
-                let Some((place, word)) = set.quietest(second) else { return Sample::Out };
-                if place.swap(word, Slot { tag, second, stored: 1, skipped: 0 }) {
+                let Some((way, word)) = set.quietest(second) else { return Sample::Out };
+                if set.swap(way, word, Slot { tag, second, stored: 1 }) {
                     return Sample::Stored { sampled_for: 1 };
                 }
                 continue;
             };
-            let slot = Slot::of(word);
+            let (slot, place) = (Slot::of(word), at * WAYS + way);
             let is_next = is_later(second, slot.second);
-            if (!is_next && slot.stored >= self.stored_per_second) || self.stored_per_second == 0 {
-                let skipped = (slot.skipped + 1).min(SKIPPED_MAX);
-                if place.swap(word, Slot { skipped, ..slot }) {
-                    return Sample::Out;
-                }
-                continue;
-            }
-            if !may_store() {
-                let skipped = (slot.skipped + 1).min(SKIPPED_MAX);
-                place.swap(word, Slot { skipped, ..slot });
+            let is_full = (!is_next && slot.stored >= self.stored_per_second) || self.stored_per_second == 0;
+            if is_full || !may_store() {
+                self.skipped[lane()].skip(place, tag);
                 return Sample::Out;
             }
             let (window, stored) = if is_next { (second, 1) } else { (slot.second, slot.stored + 1) };
-            if place.swap(word, Slot { tag, second: window, stored, skipped: 0 }) {
-                return Sample::Stored { sampled_for: 1 + slot.skipped };
+            if set.swap(way, word, Slot { tag, second: window, stored }) {
+                let skipped: u64 = self.skipped.iter().map(|lane| lane.take(place, tag)).sum();
+                return Sample::Stored { sampled_for: 1 + skipped };
             }
         }
         Sample::Out
     }
 }
 
-/// A slot that was found, and may have changed since.
-struct Place<'s>(&'s AtomicU64);
+impl Lane {
+    /// Counts one more of this key. Of two threads that share the lane and count at once, one is in the totals alone.
+    #[inline]
+    fn skip(&self, place: usize, tag: u64) {
+        let place = &self.0[place];
+        let word = place.load(Ordering::Relaxed);
+        let skipped = if word >> TAG_SHIFT == tag { word & SKIPPED_MAX } else { 0 };
+        let next = tag << TAG_SHIFT | (skipped + 1).min(SKIPPED_MAX);
+        let _ = place.compare_exchange(word, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
 
-impl Place<'_> {
-    /// Writes the slot, if nobody did since.
-    fn swap(&self, word: u64, slot: Slot) -> bool {
-        self.0.compare_exchange(word, slot.word(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    /// Takes out what was counted of this key; what is of another one stays.
+    fn take(&self, place: usize, tag: u64) -> u64 {
+        let place = &self.0[place];
+        let word = place.load(Ordering::Relaxed);
+        let is_taken = word >> TAG_SHIFT == tag
+            && place.compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_taken { word & SKIPPED_MAX } else { 0 }
     }
 }
 
 impl Set {
-    /// The slot of a key.
+    /// The slot of a key, and its word; it may have changed since.
     #[inline]
-    fn place_of(&self, tag: u64) -> Option<(Place<'_>, u64)> {
-        let words = self.0.iter().map(|slot| (slot, slot.load(Ordering::Relaxed)));
-        let found = words.into_iter().find(|(_, word)| word >> TAG_SHIFT == tag);
-        found.map(|(slot, word)| (Place(slot), word))
+    fn way_of(&self, tag: u64) -> Option<(usize, u64)> {
+        let mut words = self.0.iter().map(|slot| slot.load(Ordering::Relaxed)).enumerate();
+        words.find(|(_, word)| word >> TAG_SHIFT == tag)
     }
 
     /// A slot that a key may take: of nobody, or the longest quiet. `None` if all are of keys that were denied this second.
-    fn quietest(&self, second: u64) -> Option<(Place<'_>, u64)> {
+    fn quietest(&self, second: u64) -> Option<(usize, u64)> {
         let mut quietest: Option<(usize, u64, u64)> = None;
-        for (at, slot) in self.0.iter().enumerate() {
+        for (way, slot) in self.0.iter().enumerate() {
             let word = slot.load(Ordering::Relaxed);
             let quiet = match Slot::of(word) {
                 Slot { tag: 0, .. } => u64::MAX,
@@ -142,10 +155,15 @@ impl Set {
                 _ => continue,
             };
             if quietest.is_none_or(|(_, _, longest)| quiet > longest) {
-                quietest = Some((at, word, quiet));
+                quietest = Some((way, word, quiet));
             }
         }
-        quietest.map(|(at, word, _)| (Place(&self.0[at]), word))
+        quietest.map(|(way, word, _)| (way, word))
+    }
+
+    /// Writes a slot, if nobody did since.
+    fn swap(&self, way: usize, word: u64, slot: Slot) -> bool {
+        self.0[way].compare_exchange(word, slot.word(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 }
 
@@ -158,20 +176,13 @@ fn is_later(second: u64, than: u64) -> bool {
 impl Slot {
     #[inline]
     fn of(word: u64) -> Slot {
-        Slot {
-            tag: word >> TAG_SHIFT,
-            second: (word >> (SKIPPED_BITS + STORED_BITS)) % SECONDS,
-            stored: (word >> SKIPPED_BITS) % (1 << STORED_BITS),
-            skipped: word & SKIPPED_MAX,
-        }
+        let second = (word >> STORED_BITS) % SECONDS;
+        Slot { tag: word >> TAG_SHIFT, second, stored: word % (1 << STORED_BITS) }
     }
 
     #[inline]
     fn word(self) -> u64 {
-        self.tag << TAG_SHIFT
-            | self.second << (SKIPPED_BITS + STORED_BITS)
-            | self.stored << SKIPPED_BITS
-            | self.skipped
+        self.tag << TAG_SHIFT | self.second << STORED_BITS | self.stored
     }
 }
 

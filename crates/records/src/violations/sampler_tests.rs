@@ -1,8 +1,11 @@
 //! The sampling beside an exact count of the same denials.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
-use super::{KEYS_SAMPLED_MAX, SAMPLED_FOR_MAX, SETS, Sample, Sampler, Slot, WAYS, is_later};
+use super::{
+    KEYS_SAMPLED_MAX, SECONDS, SETS, SKIPPED_MAX, Sample, Sampler, Slot, TAG_SHIFT, WAYS, is_later, lane,
+};
 
 /// A generator of our own, so that a failure is replayed by its seed.
 struct Splitmix(u64);
@@ -113,21 +116,50 @@ fn a_thread_that_is_late_by_a_second_opens_no_second_anew() {
 
 #[test]
 fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
-    let full = Slot { tag: 3, second: 16_383, stored: 15, skipped: SAMPLED_FOR_MAX - 1 };
-    assert_eq!(Slot::of(full.word()), full);
+    let full = Slot { tag: (1 << TAG_SHIFT) - 1, second: SECONDS - 1, stored: 15 };
+    assert_eq!((Slot::of(full.word()), full.word()), (full, u64::MAX));
     let sampler = Sampler::new(1);
     let hash = mix(1);
-    sampler.sample(hash, 1, || true);
-    let slot = sampler.sets[usize::try_from(hash).unwrap() % SETS]
-        .0
-        .iter()
-        .find(|slot| Slot::of(slot.load(std::sync::atomic::Ordering::Relaxed)).tag != 0);
-    slot.unwrap().fetch_add(SAMPLED_FOR_MAX - 1, std::sync::atomic::Ordering::Relaxed);
+    for _ in 0..2 {
+        sampler.sample(hash, 1, || true);
+    }
+    let words = &sampler.skipped[lane()].0;
+    let word = words.iter().find(|word| word.load(Ordering::Relaxed) != 0).unwrap();
+    word.fetch_add(SKIPPED_MAX - 1, Ordering::Relaxed);
     assert_eq!(sampler.sample(hash, 1, || true), Sample::Out);
-    assert_eq!(sampler.sample(hash, 2, || true), Sample::Stored { sampled_for: SAMPLED_FOR_MAX });
+    assert_eq!(sampler.sample(hash, 2, || true), Sample::Stored { sampled_for: SKIPPED_MAX + 1 });
+}
+
+#[test]
+fn threads_that_deny_the_same_keys_store_no_more_and_claim_no_more_than_there_were() {
+    const THREADS: u64 = 12;
+    const EACH: u64 = 20_000;
+    let sampler = Sampler::new(3);
+    // Few keys of one set, so that they drive each other out.
+    let keys: Vec<u64> = (1..=12).map(|key| mix(key) << TAG_SHIFT).collect();
+    let play = |thread: u64| {
+        let mut random = Splitmix(thread);
+        let (mut stored, mut told) = (0, 0);
+        for step in 0..EACH {
+            let key = keys[usize::try_from(random.below(12)).unwrap()];
+            if let Sample::Stored { sampled_for } =
+                sampler.sample(key, i64::try_from(step / 2_000).unwrap(), || true)
+            {
+                (stored, told) = (stored + 1, told + sampled_for);
+            }
+        }
+        (stored, told)
+    };
+    let sums: Vec<(u64, u64)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || play(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let (stored, told) = sums.iter().fold((0, 0), |(stored, told), sum| (stored + sum.0, told + sum.1));
+    assert!(stored > 0 && told >= stored && told <= THREADS * EACH, "{stored} rows for {told}");
 }
 
 #[test]
 fn seconds_go_in_a_circle() {
-    assert!(is_later(0, 16_383) && !is_later(16_383, 0) && !is_later(5, 5) && is_later(9, 5));
+    let last = SECONDS - 1;
+    assert!(is_later(0, last) && !is_later(last, 0) && !is_later(5, 5) && is_later(9, 5));
 }
