@@ -70,7 +70,9 @@ impl Client {
 impl Pace {
     /// How long to wait, on average, before the request of this number.
     fn pause_before(self, asked: usize) -> Duration {
-        let is_first_of = |count: u32| asked.is_multiple_of(usize::try_from(count.max(1)).unwrap_or(1));
+        // The first ones come at once.
+        let is_first_of =
+            |count: u32| asked > 0 && asked.is_multiple_of(usize::try_from(count.max(1)).unwrap_or(1));
         match self {
             Pace::Even(every) => every,
             Pace::Bursts(count, rest) => {
@@ -131,7 +133,7 @@ mod tests {
         let rest = Duration::from_secs(8);
         let pauses: Vec<_> = (0..7).map(|asked| Pace::Bursts(3, rest).pause_before(asked)).collect();
         let none = Duration::ZERO;
-        assert_eq!(pauses, [rest, none, none, rest, none, none, rest]);
+        assert_eq!(pauses, [none, none, none, rest, none, none, rest]);
     }
 
     #[test]
