@@ -82,7 +82,7 @@ impl Step {
             Self::Clippy => build_checks::clippy(workspace).map(Report::from),
             Self::Test => test_runs::test(workspace),
             Self::Browser => web_checks::browser(workspace, selection),
-            Self::Proofs => test_runs::proofs(workspace).map(Report::from),
+            Self::Proofs => test_runs::proofs(workspace),
             Self::Loom => test_runs::loom(workspace).map(Report::from),
             Self::DocTests => test_runs::doc_tests(workspace).map(Report::from),
             Self::Examples => examples::run(workspace).map(Report::from),

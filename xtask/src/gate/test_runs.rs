@@ -13,6 +13,9 @@ use super::tally::Tally;
 use super::test_log::TestLog;
 use super::{Report, Stop};
 
+/// Prefixes of the targets that are proofs, and how many tests of each run at a time.
+const PROOFS: [(&str, &str); 3] = [("proof", "2"), ("heavy", "1"), ("timing", "1")];
+
 /// Unit and integration tests of every crate. The build comes first, so that a broken one ends the gate.
 pub(super) fn test(workspace: &Workspace) -> Result<Report, Problem> {
     if !build(workspace)? {
@@ -29,19 +32,26 @@ pub(super) fn build(workspace: &Workspace) -> Result<bool, Problem> {
     Ok(build.run()?.success())
 }
 
-/// The tests that need optimisation: first `proof`, two at a time; then those that need the machine for themselves, `heavy` and
-/// `timing`.
-pub(super) fn proofs(workspace: &Workspace) -> Result<Tally, Problem> {
+/// The tests that need optimisation, built together: first `proof`, two at a time; then those that need the machine for themselves,
+/// `heavy` and `timing`.
+pub(super) fn proofs(workspace: &Workspace) -> Result<Report, Problem> {
     let metadata = Metadata::of_members(workspace)?;
-    let mut tally = Tally::default();
-    for (prefix, at_a_time) in [("proof", "2"), ("heavy", "1"), ("timing", "1")] {
-        for (package, target) in targets(&metadata, prefix) {
-            let proof =
-                ["test", "--profile", "proof", "--package", package, "--all-features", "--test", target];
-            tally += count_tests(workspace.cargo(proof).args(["--", "--test-threads", at_a_time]))?;
-        }
+    let groups = PROOFS.into_iter().filter(|(prefix, _)| !targets(&metadata, prefix).is_empty());
+    let groups: Vec<(String, &str)> =
+        groups.map(|(prefix, threads)| (format!("{prefix}*"), threads)).collect();
+    let optimised = ["test", "--profile", "proof", "--workspace", "--all-features"];
+    let named = groups.iter().flat_map(|(names, _)| ["--test", names]);
+    let build = workspace.cargo(optimised).args(named).args(["--no-run"]);
+    announce(&build);
+    if !groups.is_empty() && !build.run()?.success() {
+        return Ok(Report { tally: Tally::FAILURE, stop: Some(Stop::BuildBroken) });
     }
-    Ok(or_nothing_to_run(tally, "proof`, `heavy` or `timing"))
+    let mut tally = Tally::default();
+    for (names, at_a_time) in &groups {
+        let run = workspace.cargo(optimised).args(["--no-fail-fast", "--test", names]);
+        tally += count_tests(run.args(["--", "--test-threads", at_a_time]))?;
+    }
+    Ok(or_nothing_to_run(tally, "proof`, `heavy` or `timing").into())
 }
 
 /// The concurrent protocols, built against loom's own atomics in a target folder of their own.
