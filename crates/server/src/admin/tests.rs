@@ -11,5 +11,6 @@ mod logging;
 mod orders;
 mod records_away;
 mod rule_changes;
+mod simulate;
 mod talking;
 mod violations;

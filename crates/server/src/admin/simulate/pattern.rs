@@ -18,18 +18,14 @@ const PATTERNS: [(&str, &[&str]); 5] = [
     ("waves", &["per_second", "on_ms", "off_ms", "from_ms", "to_ms"]),
     ("list", &["at_ms"]),
 ];
+const EVERY_FIELD: [&str; 10] =
+    ["pattern", "cost", "per_second", "from_ms", "to_ms", "at_ms", "count", "seed", "on_ms", "off_ms"];
 /// What decides a pattern of chance unless it says so.
 const SEED_USUAL: u64 = 1;
 
 /// The requests of one pattern in a run of this length.
 pub(super) fn read(place: &str, value: &Value, length: Span) -> Result<Stream, Problem> {
-    let any = |name: &&str| PATTERNS.iter().any(|(_, fields)| fields.contains(name));
-    let every: Vec<&str> = ["pattern", "cost", "per_second", "from_ms", "to_ms", "at_ms", "count", "seed"]
-        .into_iter()
-        .chain(["on_ms", "off_ms"])
-        .filter(|name| ["pattern", "cost"].contains(name) || any(name))
-        .collect();
-    let given = Given::read(place, value, &every)?;
+    let given = Given::read(place, value, &EVERY_FIELD)?;
     let pattern = given.word("pattern", &PATTERNS.map(|(name, _)| name))?;
     let fields = PATTERNS.iter().find(|(name, _)| *name == pattern).map_or(&[][..], |(_, fields)| fields);
     let given = Given::read(place, value, &[&["pattern", "cost"], fields].concat())?;

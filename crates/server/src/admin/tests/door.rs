@@ -23,6 +23,7 @@ use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::policy_source::{PolicySource, PolicyText};
+use crate::settings::Playground;
 
 /// A policy with a rule for users and one for addresses.
 pub(super) const POLICY: &str = "
@@ -78,6 +79,11 @@ pub(super) fn other_peer() -> IpAddr {
 impl TestDoor {
     /// With records in a file, and no token.
     pub(super) async fn open() -> TestDoor {
+        TestDoor::open_with(Playground::SignedIn).await
+    }
+
+    /// The same with a playground for these.
+    pub(super) async fn open_with(playground: Playground) -> TestDoor {
         let folder = std::env::temp_dir().join(format!(
             "tollgate-admin-{}-{}",
             std::process::id(),
@@ -87,7 +93,7 @@ impl TestDoor {
         let url = RecordsUrl::parse(&format!("sqlite:{}", folder.join("tollgate.db").display())).unwrap();
         let records = Records::open(&url, RecordsOptions::default()).unwrap();
         records.ready().await;
-        TestDoor::with(Some(records), None, Some(folder)).await
+        TestDoor::of(Some(records), None, Some(folder), playground).await
     }
 
     /// Without records; the settings may name a token.
@@ -99,6 +105,15 @@ impl TestDoor {
         records: Option<Records>,
         token: Option<&str>,
         folder: Option<PathBuf>,
+    ) -> TestDoor {
+        TestDoor::of(records, token, folder, Playground::SignedIn).await
+    }
+
+    async fn of(
+        records: Option<Records>,
+        token: Option<&str>,
+        folder: Option<PathBuf>,
+        playground: Playground,
     ) -> TestDoor {
         let text = PolicyText { name: "policy.yaml".to_owned(), text: POLICY.to_owned() };
         let engine = Engine::of(PolicySource::Embedded, text, Limiter::builder().keys_max(1_000), None);
@@ -115,7 +130,7 @@ impl TestDoor {
             hosts,
             256,
         );
-        gatehouse.operations = Arc::new(operations.unwrap());
+        gatehouse.operations = Arc::new(operations.unwrap().with_playground(playground));
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
