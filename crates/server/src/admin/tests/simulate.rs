@@ -1,7 +1,5 @@
 //! The playground: known figures over a real connection, limits on what may be asked, and hostile bodies.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tollgate_records::Role;
 
@@ -148,7 +146,6 @@ async fn every_pattern_is_played_and_none_is_fine_too() {
     assert!((100..300).contains(&count(poisson(7)).await.as_u64().unwrap()));
 }
 
-/// What is refused, the field, and what is said of it.
 #[tokio::test]
 async fn what_cannot_be_played_is_refused_with_the_field_the_value_and_the_cure() {
     let door = TestDoor::open().await;
@@ -171,7 +168,7 @@ async fn what_cannot_be_played_is_refused_with_the_field_the_value_and_the_cure(
         (with("length_ms", json!(-1)), "length_ms", "is -1; use a number of milliseconds from 0 to 86400000"),
         (with("length_ms", json!("1")), "length_ms", "is '1'"),
         (with("length_ms", json!(86_400_001)), "length_ms", "is 86400001"),
-        (with("length_ms", json!(1e300)), "length_ms", "is 1e300"),
+        (with("length_ms", json!(1e300)), "length_ms", "is 1e+300"),
         (
             with("speed", json!(1)),
             "speed",
@@ -258,7 +255,11 @@ async fn what_cannot_be_played_is_refused_with_the_field_the_value_and_the_cure(
             "lanes[0].window",
             "is 5, no length of time",
         ),
-        (lane(json!({ "algorithm": "fixed_window", "quota": 5, "window": "0s" })), "lanes[0].window", "is"),
+        (
+            lane(json!({ "algorithm": "fixed_window", "quota": 5, "window": "0s" })),
+            "lanes[0].window",
+            "has no length",
+        ),
         (
             lane(json!({ "algorithm": "gcra", "rate": 1, "burst": 5 })),
             "lanes[0].algorithm",
@@ -304,14 +305,8 @@ async fn what_cannot_be_played_is_refused_with_the_field_the_value_and_the_cure(
         ),
     ];
     for (body, field, said) in cases {
-        let answer = door.post(PATH, &body).token(&token).answer().await;
-        if answer.status == 429 {
-            // The allowance of this token is spent by asking so much.
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        let answer =
-            if answer.status == 429 { door.post(PATH, &body).token(&token).answer().await } else { answer };
-        assert_eq!((answer.status, answer.reason().as_str()), (400, "bad_body"), "{body}: {answer:?}");
+        let answer = door.post(PATH, &body).token(&token).expect(400).await;
+        assert_eq!(answer.reason(), "bad_body", "{body}: {answer:?}");
         let json = answer.json();
         assert_eq!(json["field"], field, "{answer:?}");
         let detail = json["detail"].as_str().unwrap();
