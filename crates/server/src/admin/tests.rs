@@ -12,5 +12,6 @@ mod orders;
 mod records_away;
 mod rule_changes;
 mod simulate;
+mod simulate_refused;
 mod talking;
 mod violations;

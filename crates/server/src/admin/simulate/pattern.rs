@@ -24,11 +24,11 @@ const EVERY_FIELD: [&str; 10] =
 const SEED_USUAL: u64 = 1;
 
 /// The requests of one pattern in a run of this length.
-pub(super) fn read(place: &str, value: &Value, length: Span) -> Result<Stream, Problem> {
-    let given = Given::read(place, value, &EVERY_FIELD)?;
+pub(super) fn read(entry: &str, value: &Value, length: Span) -> Result<Stream, Problem> {
+    let given = Given::read(entry, value, &EVERY_FIELD)?;
     let pattern = given.word("pattern", &PATTERNS.map(|(name, _)| name))?;
     let fields = PATTERNS.iter().find(|(name, _)| *name == pattern).map_or(&[][..], |(_, fields)| fields);
-    let given = Given::read(place, value, &[&["pattern", "cost"], fields].concat())?;
+    let given = Given::read(entry, value, &[&["pattern", "cost"], fields].concat())?;
     let moment = |span: Span| Moment::default() + span;
     let pattern = match pattern {
         "burst" => Pattern::Burst {
@@ -45,8 +45,8 @@ pub(super) fn read(place: &str, value: &Value, length: Span) -> Result<Stream, P
         _ => {
             let (from, to) = from_to(&given, length)?;
             let (from, to) = (moment(from), moment(to));
-            let place = given.place("per_second");
-            let pace = Pace::new(given.rate("per_second")?).map_err(|error| engine_says(&place, error))?;
+            let pace = Pace::new(given.rate("per_second")?);
+            let pace = pace.map_err(|error| engine_says(&given.place("per_second"), error))?;
             match pattern {
                 "poisson" => {
                     let seed = if given.has("seed") { given.count("seed", u64::MAX)? } else { SEED_USUAL };
