@@ -25,6 +25,7 @@ mod audit;
 mod buckets;
 mod events;
 mod follower;
+mod history;
 mod judge;
 mod moment;
 mod orders;

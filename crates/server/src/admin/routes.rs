@@ -6,20 +6,21 @@ use tollgate_records::Role;
 use super::route::{Handler, Route, Values, at_once};
 use super::workshop::{change, propose};
 use super::{
-    audit, buckets, events, openapi, orders, reload, rule_set, rules, session, status, tokens, top, versions,
-    violations, whoami,
+    audit, buckets, events, history, openapi, orders, reload, rule_set, rules, session, status, tokens, top,
+    versions, violations, whoami,
 };
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
-pub(super) static ROUTES: [Route; 35] = [
+pub(super) static ROUTES: [Route; 36] = [
     get("/admin/openapi.json", Role::Viewer, |call| at_once(openapi::show(&call))),
     get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
     post("/admin/v1/session", Role::Viewer, |call| at_once(session::open(&call))),
     delete("/admin/v1/session", Role::Viewer, |call| at_once(session::close(&call))),
     get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
     get("/admin/v1/events", Role::Viewer, |call| at_once(events::listen(call))),
+    get("/admin/v1/history", Role::Viewer, |call| at_once(history::show(&call))),
     post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
     get("/admin/v1/rules", Role::Viewer, |call| at_once(rules::list(&call))),

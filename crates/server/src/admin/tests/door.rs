@@ -132,6 +132,7 @@ impl TestDoor {
         );
         gatehouse.operations = Arc::new(Operations { page, ..operations.unwrap() });
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
+        tokio::spawn(Arc::clone(&gatehouse.operations).keep_pulse());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
             records,
