@@ -155,27 +155,22 @@ impl History {
     /// The last so many seconds, at most [`SECONDS_MAX`]. The busiest rules come first; those that are too many are left out.
     pub(super) fn past(&self, seconds: usize) -> Past {
         let seconds = seconds.clamp(1, SECONDS_MAX);
-        // Seconds from before the first are none.
-        let first = self.last as i128 + 1 - seconds as i128;
-        let numbers: Vec<Option<u64>> = (first..=i128::from(self.last))
-            .map(|second| {
-                u64::try_from(second).ok().filter(|second| *second > 0 && self.total.get(*second).is_known)
-            })
-            .collect();
-        let mut rules: Vec<(u64, &Box<str>, &OfRule)> = self
+        let is_known = |second: &u64| *second > 0 && self.total.get(*second).is_known;
+        let numbers: Vec<Option<u64>> =
+            (0..seconds as u64).rev().map(|ago| self.last.checked_sub(ago).filter(is_known)).collect();
+        let sum = |rule: &OfRule| numbers.iter().flatten().map(|second| rule.counts.get(*second).sum()).sum();
+        let mut rules: Vec<(u64, &str, &OfRule)> = self
             .rules
             .iter()
-            .map(|(name, rule)| {
-                (numbers.iter().flatten().map(|second| rule.counts.get(*second).sum()).sum(), name, rule)
-            })
+            .map(|(name, rule)| (sum(rule), &**name, rule))
             .filter(|(sum, ..)| *sum > 0)
             .collect();
         rules
             .sort_unstable_by(|(sum, name, _), (other, its_name, _)| other.cmp(sum).then(name.cmp(its_name)));
         let shown = rules.len().min(CELLS_MAX / seconds);
         let left_out = numbers.iter().flatten().map(|second| self.left_out.get(*second)).max().unwrap_or(0);
-        let of_rule = |(_, name, rule): &(u64, &Box<str>, &OfRule)| PastOfRule {
-            name: (*name).clone(),
+        let of_rule = |(_, name, rule): &(u64, &str, &OfRule)| PastOfRule {
+            name: (*name).into(),
             columns: Columns::of(&numbers, |second| rule.counts.get(second)),
         };
         let latency = |of: fn(Latency) -> f64| {
