@@ -1,11 +1,11 @@
 //! The admin API: what operators ask and change while the doors are open (O2, O3).
 //!
 //! ```text
-//!  request ─► guard: host, origin ─► caller by token, within an allowance ─► route ─► role ─► body ─► handler ─► JSON
+//!  request ─► guard: host, origin ─► caller by token or session, within an allowance ─► route ─► role ─► body ─► handler ─► JSON
 //! ```
 //! Promises that no handler runs for a caller whose role is below its route's, that every route is in the one table
 //! ([`routes`]) and in the description (`openapi.json`), and that no token is ever written to a log, a trace or an answer. Checks never wait
-//! for any of it.
+//! for any of it. The page that browsers show of it is [`page`].
 
 mod call;
 mod caller;
@@ -15,6 +15,7 @@ mod known_tokens;
 mod on_record;
 mod openapi;
 mod operations;
+mod page;
 mod playroom;
 mod query;
 mod route;
@@ -32,6 +33,8 @@ mod playground;
 mod reload;
 mod rule_set;
 mod rules;
+mod schema;
+mod session;
 mod simulate;
 mod status;
 mod tokens;
@@ -51,6 +54,7 @@ use hyper::body::Incoming;
 use self::call::Call;
 pub(crate) use self::guard::Hosts;
 pub(crate) use self::operations::Operations;
+pub(crate) use self::page::{answer as answer_page, is_for as is_for_page};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::http::{Problem, Reply, read_body};

@@ -131,6 +131,9 @@ async fn answer_at(
             // On the heap, too: the others are asked more often.
             Box::pin(admin::answer(gatehouse, peer, request)).await
         }
+        Door::Admin if admin::is_for_page(request.uri().path()) => {
+            Box::pin(admin::answer_page(gatehouse, peer, request)).await
+        }
         _ => route::answer_about_us(gatehouse, door, &request),
     }
 }

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use tollgate_records::{Author, Role};
 
+use super::session::SessionDigest;
 use crate::http::Problem;
 
 /// What somebody is called of whom nothing is known.
@@ -16,12 +17,14 @@ pub(crate) struct Caller {
     /// Which token it is; none if no token is configured at all.
     pub(crate) token: Option<String>,
     pub(crate) role: Role,
+    /// By which session they ask; none if they sent the token itself, or have none.
+    pub(super) session: Option<SessionDigest>,
 }
 
 impl Caller {
     /// Somebody on this machine, while no token is configured at all: may look.
     pub(super) fn local() -> Caller {
-        Caller { name: "local".to_owned(), token: None, role: Role::Viewer }
+        Caller { name: "local".to_owned(), token: None, role: Role::Viewer, session: None }
     }
 
     /// Somebody of whom nothing is known, at a route that takes them.
@@ -73,7 +76,7 @@ mod tests {
     fn who_may_do_more_may_do_all_that_is_less() {
         let roles = [Role::Viewer, Role::Operator, Role::Admin];
         for (has, role) in roles.into_iter().enumerate() {
-            let caller = Caller { name: "ann".to_owned(), token: Some("a".to_owned()), role };
+            let caller = Caller { name: "ann".to_owned(), token: Some("a".to_owned()), role, session: None };
             for (needs, needed) in roles.into_iter().enumerate() {
                 let told = caller.check_role(needed).map_err(|problem| problem.status.as_u16());
                 assert_eq!(told, if has >= needs { Ok(()) } else { Err(403) }, "{role} {needed}");

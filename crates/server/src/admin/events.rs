@@ -4,7 +4,7 @@
 //!  hello ─► rates, every second ─► change, when something was changed ─► violation, some of them ─► … ─► bye
 //! ```
 //! Promises that nobody waits for a subscriber: one that does not keep up is told how many events it missed. A stream ends after
-//! [`STREAM_TIME_MAX`], and within [`CALLER_CHECK_TICKS`] once its token is revoked or over. Of tokens, admins alone are told.
+//! [`STREAM_TIME_MAX`], and within [`CALLER_CHECK_TICKS`] once its token is revoked or over, or its session is. Of tokens, admins alone are told.
 
 mod places;
 mod rates;
@@ -191,8 +191,8 @@ impl Subscriber {
         self.ticks_left -= 1;
         if self.ticks_left == 0 {
             self.ticks_left = CALLER_CHECK_TICKS;
-            if !self.operations.keyring.still_knows(&self.caller).await {
-                return self.bye("the token is no good any more");
+            if !self.operations.still_lets_in(&self.caller).await {
+                return self.bye("the token is no good any more, or its holder has signed out");
             }
         }
         let engine = &self.operations.engine;

@@ -2,7 +2,7 @@
 //!
 //! A page in somebody's browser can send requests here. It cannot send one that names another host than its own, so the host is one
 //! that only we have ([`host`], against DNS rebinding); and it cannot hide that it is another site ([`origin`], against requests that
-//! the person did not mean).
+//! the person did not mean). Who comes by a cookie, which browsers send by themselves, must show that it is a page of ours that asks.
 
 mod allowance;
 mod bearer;
@@ -17,4 +17,4 @@ pub(crate) use host::Hosts;
 pub(super) use host::check_host;
 pub(super) use media::check_media;
 pub(super) use origin::check_origin;
-pub(super) use sign_in::sign_in;
+pub(super) use sign_in::{ask_for_page, sign_in};

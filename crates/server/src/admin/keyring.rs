@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tollgate_records::{Records, Role, TokenCheck};
+use tollgate_records::{Records, Role, TokenCheck, TokenRecord};
 
 use super::caller::Caller;
 use super::guard::Bearer;
@@ -48,7 +48,7 @@ impl Keyring {
     pub(super) async fn holder(&self, token: Bearer<'_>) -> Result<Caller, NoHolder> {
         if self.is_configured(token) {
             let name = OF_SETTINGS.to_owned();
-            return Ok(Caller { token: Some(name.clone()), name, role: Role::Admin });
+            return Ok(Caller { token: Some(name.clone()), name, role: Role::Admin, session: None });
         }
         let Some(records) = &self.records else { return Err(NoHolder::Unknown) };
         let check = records.check_token(token.as_str()).await;
@@ -57,7 +57,8 @@ impl Keyring {
         }
         match check {
             Ok(TokenCheck::Good(known)) => {
-                Ok(Caller { name: known.name, token: Some(known.token_id), role: known.role })
+                let TokenRecord { name, token_id, role, .. } = known;
+                Ok(Caller { name, token: Some(token_id), role, session: None })
             }
             Ok(TokenCheck::Unknown) => Err(NoHolder::Unknown),
             Ok(TokenCheck::Expired(_)) => Err(NoHolder::Expired),
@@ -86,7 +87,7 @@ impl Keyring {
         match (&caller.token, &self.records) {
             (None, _) => self.is_empty().await.unwrap_or(true),
             (Some(token_id), Some(records)) if token_id != OF_SETTINGS => {
-                self.known.stands(records, token_id).await.unwrap_or(true)
+                self.known.still_stands(records, token_id).await.unwrap_or(true)
             }
             _ => true,
         }

@@ -1,6 +1,6 @@
 //! What is known of the tokens on record without asking for each: a list that is a moment old, and which tokens were right before.
 //!
-//! Promises one look at the list in [`LIST_TIME_MAX`], whoever asks and however often. It lets nobody in: whether a token is right,
+//! Promises one look at the list in [`LIST_TIME_MAX_MICROS`], whoever asks and however often, but for those who were let in. It lets nobody in: whether a token is right,
 //! the records say each time.
 
 use std::collections::{HashMap, HashSet};
@@ -33,6 +33,25 @@ struct List {
     asked_at: Option<Timestamp>,
 }
 
+impl List {
+    /// Asks for it, unless it is new enough.
+    async fn refresh(&mut self, records: &Records, now: Timestamp) -> Result<(), RecordsError> {
+        let age = self.asked_at.map(|at| now.unix_micros().saturating_sub(at.unix_micros()));
+        if !age.is_some_and(|age| (0..LIST_TIME_MAX_MICROS).contains(&age)) {
+            let tokens = records.tokens().await?;
+            self.tokens = tokens.into_iter().map(|token| (token.token_id.clone(), token)).collect();
+            self.asked_at = Some(now);
+        }
+        Ok(())
+    }
+
+    fn has(&self, token_id: &str, now: Timestamp) -> bool {
+        self.tokens.get(token_id).is_some_and(|token| {
+            token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
+        })
+    }
+}
+
 impl KnownTokens {
     /// Whether this very token was right when it was last presented.
     pub(super) fn is_proven(&self, token: Bearer<'_>) -> bool {
@@ -58,14 +77,18 @@ impl KnownTokens {
     pub(super) async fn stands(&self, records: &Records, token_id: &str) -> Result<bool, RecordsError> {
         let mut list = self.list.lock().await;
         let now = Timestamp::now();
-        let age = list.asked_at.map(|at| now.unix_micros().saturating_sub(at.unix_micros()));
-        if !age.is_some_and(|age| (0..LIST_TIME_MAX_MICROS).contains(&age)) {
-            let tokens = records.tokens().await?;
-            list.tokens = tokens.into_iter().map(|token| (token.token_id.clone(), token)).collect();
-            list.asked_at = Some(now);
+        list.refresh(records, now).await?;
+        Ok(list.has(token_id, now))
+    }
+
+    /// The same of a token that was right before: if the list does not have it at all, that is older than the token, and asked for again.
+    pub(super) async fn still_stands(&self, records: &Records, token_id: &str) -> Result<bool, RecordsError> {
+        let mut list = self.list.lock().await;
+        let now = Timestamp::now();
+        if !list.tokens.contains_key(token_id) {
+            list.asked_at = None;
         }
-        Ok(list.tokens.get(token_id).is_some_and(|token| {
-            token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
-        }))
+        list.refresh(records, now).await?;
+        Ok(list.has(token_id, now))
     }
 }

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use tollgate_records::{Records, ViolationLog};
 
+use super::caller::Caller;
 use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::page::Files;
 use super::playroom::Playroom;
+use super::session::Sessions;
 use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
@@ -23,10 +26,13 @@ pub(crate) struct Operations {
     /// Unless nobody notes any.
     pub(super) violations: Option<ViolationLog>,
     pub(super) keyring: Keyring,
+    pub(super) sessions: Sessions,
     pub(super) hosts: Hosts,
     pub(super) allowance: Allowance,
     pub(super) events: Events,
     pub(super) follower: Follower,
+    /// The page that browsers show.
+    pub(super) page: Files,
     /// Where it is found out what changes would come to.
     pub(super) proposals: Workshop,
     /// Where changes are judged and made.
@@ -58,10 +64,12 @@ impl Operations {
             records,
             violations,
             keyring,
+            sessions: Sessions::default(),
             hosts,
             allowance,
             events,
             follower,
+            page: Files::default(),
             proposals: Workshop::default(),
             changes: Workshop::default(),
             playground: Playground::default(),
@@ -73,6 +81,13 @@ impl Operations {
     /// The same with a playground for these.
     pub(crate) fn with_playground(self, playground: Playground) -> Operations {
         Operations { playground, ..self }
+    }
+
+    /// Whether somebody who was let in still may ask: the token stands, as far as is known, and so does the session.
+    pub(super) async fn still_lets_in(&self, caller: &Caller) -> bool {
+        let now = self.engine.limiter.limiter().now();
+        caller.session.is_none_or(|session| self.sessions.is_open(session, now))
+            && self.keyring.still_knows(caller).await
     }
 
     /// Ends what would not end by itself: the program stops.

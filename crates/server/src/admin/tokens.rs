@@ -48,6 +48,8 @@ pub(super) async fn revoke(call: Call) -> Result<Reply, Problem> {
     let records = call.operations.on_record()?;
     let token = records.revoke_token(call.values.get("id"), &call.author(), query.get("reason")).await;
     let token = token.map_err(|error| refused(&error))?;
+    // At once; at other instances within a second.
+    call.operations.sessions.end_of(&token.token_id);
     call.operations.events.tell_admins(&json!({ "what": "token.revoke", "token": token.token_id }));
     ok(&token)
 }

@@ -1,8 +1,8 @@
 //! Which site had a browser send a request: this door's own pages, or none.
 
-use http::StatusCode;
 use http::header::ORIGIN;
 use http::request::Parts;
+use http::{HeaderValue, StatusCode};
 
 use super::host;
 use crate::http::{Problem, shown};
@@ -27,6 +27,19 @@ pub(crate) fn check_origin(head: &Parts) -> Result<(), Problem> {
         }
     }
     Ok(())
+}
+
+/// Refuses a change that a browser's cookie would sign and of which nobody says that a page of this door asks for it: browsers do say it. What
+/// is said was found right by [`check_origin`].
+pub(super) fn check_asked_by_page(head: &Parts) -> Result<(), Problem> {
+    let is_ours = |field: &HeaderValue| field == "same-origin";
+    let is_said = head.headers.contains_key(ORIGIN) || head.headers.get_all(FETCH_SITE).iter().any(is_ours);
+    if head.method.is_safe() || is_said {
+        return Ok(());
+    }
+    let detail = "`Origin` is missing: with a cookie, only a page of this door may change something; send it, or send the token itself"
+        .to_owned();
+    Err(Problem::field("Origin", detail).with_status(StatusCode::FORBIDDEN).because("origin_needed"))
 }
 
 fn foreign(field: &str, value: &str) -> Problem {

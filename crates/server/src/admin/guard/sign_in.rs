@@ -1,14 +1,17 @@
-//! Who asks: the holder of a token, or anybody on this machine while there is no token at all.
+//! Who asks: the holder of a token or of its session, or anybody on this machine while there is no token at all.
 
 use std::net::IpAddr;
 
 use http::StatusCode;
+use http::header::SET_COOKIE;
 use http::request::Parts;
 
 use super::bearer::{self, Said};
+use super::origin::check_asked_by_page;
 use crate::admin::Operations;
 use crate::admin::caller::Caller;
 use crate::admin::keyring::NoHolder;
+use crate::admin::session::{self, Carried, Found};
 use crate::http::{Problem, Reply};
 
 /// Fields by which a proxy says that somebody else asks.
@@ -35,6 +38,11 @@ pub(crate) async fn sign_in(
 ) -> Result<Caller, Reply> {
     let (keyring, allowance) = (&operations.keyring, &operations.allowance);
     let said = bearer::read(&head.headers);
+    // Who says who it is, is not asked for a cookie.
+    let carried = if said == Said::Nothing { session::read(&head.headers) } else { Carried::Nothing };
+    if carried != Carried::Nothing {
+        return by_cookie(carried, head, peer, operations).await;
+    }
     let is_stranger = !matches!(said, Said::Token(token) if keyring.is_proven(token));
     if is_stranger && let Some(denied) = allowance.ask(peer) {
         let Said::Token(token) = said else { return Err(denied) };
@@ -50,10 +58,65 @@ pub(crate) async fn sign_in(
         let denied = if is_guess { allowance.note_failed(peer) } else { None };
         denied.unwrap_or_else(|| problem.reply())
     })?;
-    match caller.token.as_deref().and_then(|token_id| allowance.ask_with(token_id)) {
-        Some(denied) => Err(denied),
-        None => Ok(caller),
+    denial(&caller, operations).map_or(Ok(caller), Err)
+}
+
+/// Whoever a cookie belongs to: the holder of the token with which the session was opened, while that is good. Any other cookie is nobody's, and
+/// whoever sends it is a stranger; the browser is told to forget it.
+async fn by_cookie(
+    carried: Carried,
+    head: &Parts,
+    peer: Option<IpAddr>,
+    operations: &Operations,
+) -> Result<Caller, Reply> {
+    let found = find(carried, operations).await;
+    if let Found::Holder(caller) = found {
+        let denied = denial(&caller, operations);
+        let refused = || check_asked_by_page(head).err().map(Problem::reply);
+        return denied.or_else(refused).map_or(Ok(caller), Err);
     }
+    if let Some(denied) = operations.allowance.ask(peer) {
+        return Err(denied);
+    }
+    let stranger = identify(Said::Nothing, head, peer, operations).await;
+    stranger.map_err(|Refusal { problem, .. }| {
+        let is_over = found == Found::Over && problem.status == StatusCode::UNAUTHORIZED;
+        let problem = if is_over { unauthorised("session_over", OVER) } else { problem };
+        let mut reply = problem.reply();
+        reply.headers_mut().insert(SET_COOKIE, session::cleared());
+        reply
+    })
+}
+
+/// Whose session it is, while the token is good.
+async fn find(carried: Carried, operations: &Operations) -> Found {
+    let Carried::Session(digest) = carried else { return Found::Unknown };
+    let found = operations.sessions.find(digest, operations.engine.limiter.limiter().now());
+    if let Found::Holder(caller) = &found
+        && !operations.keyring.still_knows(caller).await
+    {
+        operations.sessions.end(digest);
+        return Found::Over;
+    }
+    found
+}
+
+/// The answer to the holder of a token who asks too often.
+fn denial(caller: &Caller, operations: &Operations) -> Option<Reply> {
+    caller.token.as_deref().and_then(|token_id| operations.allowance.ask_with(token_id))
+}
+
+/// Lets somebody have the page, unless they ask too often: the holder of a session by their token, strangers by their address.
+pub(crate) async fn ask_for_page(
+    head: &Parts,
+    peer: Option<IpAddr>,
+    operations: &Operations,
+) -> Result<(), Reply> {
+    let denied = match find(session::read(&head.headers), operations).await {
+        Found::Holder(caller) => denial(&caller, operations),
+        Found::Over | Found::Unknown => operations.allowance.ask(peer),
+    };
+    denied.map_or(Ok(()), Err)
 }
 
 async fn identify(
@@ -85,6 +148,7 @@ const MALFORMED: &str =
 const UNKNOWN: &str = "there is no such token; check it, or create one with `tollgate token create`";
 const EXPIRED: &str = "the token has expired; create another with `tollgate token create`";
 const REVOKED: &str = "the token was revoked; create another with `tollgate token create`";
+const OVER: &str = "the session is over, or its token is no good any more; sign in again, or send a token as `Authorization: Bearer tg_…`";
 const NEEDED: &str =
     "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
 const NOT_LOCAL: &str = "no token is configured, so only this machine may look; create one with `tollgate token create`, and send it \

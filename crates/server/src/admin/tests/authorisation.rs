@@ -10,6 +10,17 @@ use crate::admin::routes::ROUTES;
 
 /// A request to a route that changes nothing even if it is let in: there is nothing of that name, and the body says nothing.
 async fn knock(door: &TestDoor, route: &Route, token: Option<&str>, peer: std::net::IpAddr) -> Answer {
+    let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
+    knock_with(door, route, fields.as_slice(), peer).await
+}
+
+/// The same with these fields.
+async fn knock_with(
+    door: &TestDoor,
+    route: &Route,
+    fields: &[(&str, String)],
+    peer: std::net::IpAddr,
+) -> Answer {
     let path = route.path.replace("{name}", "nothing").replace("{n}", "0").replace("{id}", "0");
     let method = match route.method {
         Method::POST => "POST",
@@ -21,8 +32,8 @@ async fn knock(door: &TestDoor, route: &Route, token: Option<&str>, peer: std::n
     if route.method != Method::GET {
         asking = asking.json(&json!({}));
     }
-    if let Some(token) = token {
-        asking = asking.token(token);
+    for (name, value) in fields {
+        asking = asking.field(name, value);
     }
     // A stream of events has no end; that it begins is enough.
     if route.path.ends_with("/events") { asking.head().await } else { asking.answer().await }
@@ -54,6 +65,86 @@ async fn each_role_opens_just_the_routes_that_take_it_or_less() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_session_opens_just_what_its_token_opens() {
+    let door = TestDoor::open().await;
+    for role in Role::ALL {
+        let token = door.token(role).await;
+        for route in &ROUTES {
+            // One of the routes ends it.
+            let cookie = door.sign_in(&token).await;
+            let fields = [("cookie", cookie), ("sec-fetch-site", "same-origin".to_owned())];
+            let answer = knock_with(&door, route, &fields, other_peer()).await;
+            let is_sign_in = route.path.ends_with("/session") && route.method == Method::POST;
+            if is_sign_in {
+                assert_eq!((answer.status, answer.reason().as_str()), (400, "token_needed"));
+            } else if role < route.role {
+                refused(route, &answer, 403, "role_too_low", role.as_str());
+            } else {
+                let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
+                assert!(is_in, "{} {} {role}: {answer:?}", route.method, route.path);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_route_opens_to_a_cookie_that_is_nobodys() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Admin).await;
+    let good = door.sign_in(&token).await;
+    let ended = door.sign_in(&token).await;
+    let ours = ("sec-fetch-site", "same-origin");
+    door.ask("DELETE", "/admin/v1/session").field("cookie", &ended).field(ours.0, ours.1).expect(204).await;
+    let unknown = format!("tollgate_session={}", "0".repeat(64));
+    let twice = format!("{good}; {good}");
+    let cut = good[..good.len() - 1].to_owned();
+    for route in &ROUTES {
+        for cookie in [&ended, &unknown, &twice, &cut, "tollgate_session=", "tollgate_session=' OR 1=1 --"] {
+            let fields = [("cookie", cookie.to_owned()), (ours.0, ours.1.to_owned())];
+            let answer = knock_with(&door, route, &fields, local_peer()).await;
+            refused(route, &answer, 401, "token_needed", cookie);
+            assert!(answer.headers["set-cookie"].to_str().unwrap().ends_with("Max-Age=0"), "{cookie}");
+        }
+        // A token that is sent is what counts, and no cookie mends a wrong one.
+        let fields = [("cookie", good.clone()), ("authorization", "Bearer tg_0123456789abcdef_x".to_owned())];
+        let answer = knock_with(&door, route, &fields, local_peer()).await;
+        refused(route, &answer, 401, "unknown_token", "a wrong token beside a cookie");
+    }
+}
+
+#[tokio::test]
+async fn no_route_that_changes_something_opens_to_a_cookie_that_another_page_has_sent() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Admin).await;
+    let cookie = door.sign_in(&token).await;
+    let changing = ROUTES.iter().filter(|route| !route.method.is_safe());
+    for route in changing {
+        for (fields, reason) in [
+            (&[][..], "origin_needed"),
+            // Somebody who typed an address sends no change.
+            (&[("sec-fetch-site", "none")], "origin_needed"),
+            (&[("sec-fetch-site", "same-site")], "foreign_origin"),
+            (&[("sec-fetch-site", "cross-site")], "foreign_origin"),
+            (&[("origin", "http://evil.example")], "foreign_origin"),
+            // Cookies know no ports.
+            (&[("origin", "http://127.0.0.1:3000")], "foreign_origin"),
+            (&[("origin", "null")], "foreign_origin"),
+            (&[("origin", "http://127.0.0.1:8082"), ("sec-fetch-site", "cross-site")], "foreign_origin"),
+        ] {
+            let mut all = vec![("cookie", cookie.clone())];
+            all.extend(fields.iter().map(|(name, value)| (*name, (*value).to_owned())));
+            let answer = knock_with(&door, route, &all, local_peer()).await;
+            refused(route, &answer, 403, reason, &format!("{fields:?}"));
+        }
+    }
+    // Nothing was changed by all that, and the session stands.
+    assert_eq!(
+        door.get("/admin/v1/whoami").field("cookie", &cookie).expect(200).await.json()["session"],
+        true
+    );
 }
 
 #[tokio::test]

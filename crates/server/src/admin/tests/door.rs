@@ -18,6 +18,7 @@ use tollgate_records::{
 };
 
 use super::super::guard::Hosts;
+use super::super::page::Files;
 use crate::admin::Operations;
 use crate::door::Door;
 use crate::engine::Engine;
@@ -100,6 +101,20 @@ impl TestDoor {
         token: Option<&str>,
         folder: Option<PathBuf>,
     ) -> TestDoor {
+        TestDoor::with_all(records, token, folder, Files::default()).await
+    }
+
+    /// With a page of its own, without records.
+    pub(super) async fn with_page(page: Files, token: Option<&str>) -> TestDoor {
+        TestDoor::with_all(None, token, None, page).await
+    }
+
+    async fn with_all(
+        records: Option<Records>,
+        token: Option<&str>,
+        folder: Option<PathBuf>,
+        page: Files,
+    ) -> TestDoor {
         let text = PolicyText { name: "policy.yaml".to_owned(), text: POLICY.to_owned() };
         let engine = Engine::of(PolicySource::Embedded, text, Limiter::builder().keys_max(1_000), None);
         let mut gatehouse = Gatehouse::with_engine(engine.unwrap());
@@ -115,7 +130,7 @@ impl TestDoor {
             hosts,
             256,
         );
-        gatehouse.operations = Arc::new(operations.unwrap());
+        gatehouse.operations = Arc::new(Operations { page, ..operations.unwrap() });
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
@@ -147,6 +162,13 @@ impl TestDoor {
         let new = NewToken { name, role, expires_at };
         let made = records.create_token(&new, &Author::new("test")).await;
         made.unwrap().0.reveal().to_owned()
+    }
+
+    /// The cookie of somebody who signs in with a token.
+    pub(super) async fn sign_in(&self, token: &str) -> String {
+        let answer = self.post("/admin/v1/session", &serde_json::json!({})).token(token).expect(201).await;
+        let cookie = answer.headers["set-cookie"].to_str().unwrap();
+        cookie.split(';').next().unwrap().to_owned()
     }
 
     pub(super) fn ask(&self, method: &'static str, path: &str) -> Asking<'_> {

@@ -13,9 +13,9 @@ use super::door::{TestDoor, local_peer};
 /// Longest that anything may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-struct Listening {
+pub(super) struct Listening {
     stream: TcpStream,
-    heard: String,
+    pub(super) heard: String,
 }
 
 impl Listening {
@@ -27,7 +27,7 @@ impl Listening {
         Listening::saying(door, &format!("authorization: Bearer {token}\r\n")).await
     }
 
-    async fn saying(door: &TestDoor, fields: &str) -> Listening {
+    pub(super) async fn saying(door: &TestDoor, fields: &str) -> Listening {
         let mut stream = door.connect(Some(local_peer())).await;
         let request = format!("GET /admin/v1/events HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
@@ -35,7 +35,7 @@ impl Listening {
     }
 
     /// Until something was heard; false if the stream ends first.
-    async fn hears(&mut self, text: &str) -> bool {
+    pub(super) async fn hears(&mut self, text: &str) -> bool {
         let hearing = async {
             while !self.heard.contains(text) {
                 let mut bytes = [0; 4_096];
