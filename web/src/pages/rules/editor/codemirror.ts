@@ -47,6 +47,7 @@ export interface EditorOptions {
 export interface OpenEditor {
   setText(text: string): void;
   setMistakes(mistakes: readonly Mistake[]): void;
+  focus(): void;
   /** Puts the cursor there, and the keyboard into the editor. */
   goTo(line: number, column: number): void;
   close(): void;
@@ -73,6 +74,9 @@ export function openEditor(options: EditorOptions): OpenEditor {
         selection: { anchor: Math.min(at.from + column - 1, at.to) },
         effects: EditorView.scrollIntoView(at.from, { y: 'center' }),
       });
+      view.focus();
+    },
+    focus() {
       view.focus();
     },
     close() {
@@ -168,7 +172,8 @@ const colours = HighlightStyle.define([
 const look = EditorView.theme({
   '&': { backgroundColor: 'var(--surface)', color: 'var(--text)', fontSize: '0.875rem', minHeight: '16rem' },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', minHeight: '16rem' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
+  '.cm-content, .cm-gutter': { minHeight: '16rem' },
   '.cm-content': { caretColor: 'var(--text)', padding: '8px 0' },
   '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--text)' },
   '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--muted)', border: 'none' },
@@ -191,7 +196,6 @@ const look = EditorView.theme({
     color: 'var(--text)',
     border: '1px solid var(--line)',
     borderRadius: '6px',
-    overflow: 'hidden',
     fontFamily: 'var(--sans)',
   },
   '.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: '14rem' },
