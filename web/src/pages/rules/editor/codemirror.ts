@@ -17,7 +17,7 @@ import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { search, searchKeymap } from '@codemirror/search';
-import { EditorState } from '@codemirror/state';
+import { EditorState, type Transaction } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -123,11 +123,29 @@ function extensions(options: EditorOptions) {
       spellcheck: 'false',
       autocapitalize: 'off',
     }),
+    EditorView.domEventHandlers({ beforeinput: typedOver }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) options.onchange(update.state.doc.toString());
     }),
     look,
   ];
+}
+
+/**
+ * Replaces a selection that is typed over. Browsers that do it themselves keep the looks of what goes by an inline style, which the page's
+ * policy forbids.
+ */
+function typedOver(event: InputEvent, view: EditorView): boolean {
+  const { from, to, empty } = view.state.selection.main;
+  const text = event.data ?? '';
+  if (event.inputType !== 'insertText' || text === '' || empty || view.composing || view.state.readOnly)
+    return false;
+  event.preventDefault();
+  const typed = (): Transaction =>
+    view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+  const handlers = view.state.facet(EditorView.inputHandler);
+  if (!handlers.some((handler) => handler(view, from, to, text, typed))) view.dispatch(typed());
+  return true;
 }
 
 function complete(context: CompletionContext, schema: unknown): CompletionResult | null {
