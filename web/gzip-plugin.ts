@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
@@ -7,20 +7,16 @@ import type { Plugin } from 'vite';
 const BYTES_MIN = 1_000;
 const TEXTS = /\.(js|css|html|svg|json|webmanifest)$/;
 
-/**
- * Writes a gzipped form beside each text of the page: the service has nothing to compress while it answers. What was written is read
- * again: files are still changed after they were generated.
- */
+/** Writes a gzipped form beside each text of the page, once all of it is written: the service has nothing to compress while it answers. */
 export function gzipped(): Plugin {
   return {
     name: 'gzipped',
     apply: 'build',
-    enforce: 'post',
-    writeBundle({ dir }, bundle) {
-      for (const fileName of Object.keys(bundle)) {
-        const path = join(dir ?? '', fileName);
-        const source = TEXTS.test(fileName) ? readFileSync(path) : Buffer.of();
-        if (source.length >= BYTES_MIN) writeFileSync(`${path}.gz`, gzipSync(source, { level: 9 }));
+    async writeBundle(options, bundle) {
+      for (const fileName of Object.keys(bundle).filter((name) => TEXTS.test(name))) {
+        const path = join(options.dir ?? 'dist', fileName);
+        const text = await readFile(path);
+        if (text.length >= BYTES_MIN) await writeFile(`${path}.gz`, gzipSync(text, { level: 9 }));
       }
     },
   };

@@ -38,7 +38,7 @@ export interface Rates {
   readonly violations_left_out: number;
 }
 
-type Column = readonly (number | null)[];
+export type Column = readonly (number | null)[];
 
 export interface History {
   readonly step_ms: number;
@@ -55,8 +55,49 @@ export interface History {
   readonly left_out: number;
 }
 
-/** One denial, as the log keeps it; see `ViolationRecord` of the service. */
-export type ViolationEvent = Readonly<Record<string, unknown>>;
+/** One denial, as the log keeps it. */
+export interface ViolationEvent {
+  /** The live stream tells of violations before they have a number. */
+  readonly violation_id?: number;
+  /** A date as RFC 3339 writes it. */
+  readonly requested_at: string;
+  readonly rule: string;
+  /** Empty where identifiers are off. */
+  readonly bucket_key: string;
+  readonly user: string | null;
+  readonly address: string | null;
+  readonly endpoint: string | null;
+  readonly tokens_at_time: number;
+  readonly cost: number;
+  readonly reason: string;
+  readonly door: string;
+  /** How many denials of its key it stands for. */
+  readonly sampled_for: number;
+}
+
+/** How often: the truth is between the two. */
+export interface Times {
+  readonly at_least: number;
+  readonly at_most: number;
+}
+
+/** A client of a rule, and what became of its checks in about the last minute. */
+export interface Talker {
+  /** For people. */
+  readonly client: string;
+  /** As /buckets reads it, if it can be told. */
+  readonly key: string | null;
+  readonly admitted: Times;
+  readonly denied: Times;
+  readonly near: Times;
+}
+
+/** Who talks most, by rule. */
+export interface Top {
+  readonly rules: readonly { readonly rule: string; readonly clients: readonly Talker[] }[];
+  readonly left_out: number;
+  readonly missed: number;
+}
 
 /** Something was changed. */
 export interface Change {
