@@ -89,7 +89,7 @@ impl<'r> Client<'r> {
         };
         match name {
             "user" => self.user = Some(value),
-            // `ip`, `ip:address` and `ip:prefix`, the colon of which is encoded.
+            // `ip`, `ip:address` and `ip:prefix`; of a prefix, only if it is one address.
             _ if name.starts_with("ip") => self.address = value.parse().ok().or(self.address),
             _ => {}
         }
@@ -184,9 +184,9 @@ rules:
         assert_eq!(found("per-address", "192.0.2.7"), [3, 2]);
         assert_eq!(found("per-address", "192.0.2.8"), [3]);
         assert!(found("per-address", "198.51.100.1").is_empty());
-        assert_eq!(found("both", "user=eve,ip%3Aaddress=192.0.2.8"), [6, 3, 1]);
-        assert!(found("both", "user=ann,ip%3Aaddress=198.51.100.1").is_empty(), "the key of another shape");
+        assert_eq!(found("both", "user=eve,ip:address=192.0.2.8"), [6, 3, 1]);
+        assert!(found("both", "user=ann,ip:address=198.51.100.1").is_empty(), "the key of another shape");
         assert_eq!(found("per-user", "user:a,b=%41"), [8]);
-        assert_eq!(found("both", "user=a%2Cb=%2541,ip%3Aaddress=198.51.100.1"), [8]);
+        assert_eq!(found("both", "user=a%2Cb=%2541,ip:address=198.51.100.1"), [8]);
     }
 }
