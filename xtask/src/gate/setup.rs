@@ -5,11 +5,13 @@ use std::path::Path;
 use crate::metadata::Metadata;
 use crate::paint;
 use crate::problem::Problem;
+use crate::web::Page;
 use crate::workspace::Workspace;
 
 use super::components::{COMPONENTS, Component};
 use super::requirements::{Install, REQUIREMENTS, Requirement};
 use super::selection::{SKIP_VARIABLE, Selection};
+use super::step::Step;
 use super::tally::Tally;
 use super::{Report, Stop};
 
@@ -17,6 +19,7 @@ use super::{Report, Stop};
 /// is left out counts as skipped.
 pub(super) fn run(workspace: &Workspace, selection: &Selection) -> Result<Report, Problem> {
     let mut missing = REQUIREMENTS.iter().filter(|requirement| !provide(requirement, workspace)).count();
+    missing += usize::from(!provide_node(workspace, selection));
     let mut tally = Tally::default();
     // Without cargo there is nobody to ask for the target folder, and nothing to test.
     if missing == 0 {
@@ -36,6 +39,25 @@ pub(super) fn run(workspace: &Workspace, selection: &Selection) -> Result<Report
     }
     tally += Tally::FAILURE;
     Ok(Report { tally, stop: Some(Stop::Unequipped) })
+}
+
+/// Whether Node is there for the steps that need it. It is the machine's: setup does not change the machine that far.
+fn provide_node(workspace: &Workspace, selection: &Selection) -> bool {
+    if [Step::Web, Step::Browser].into_iter().all(|step| selection.skips(step)) {
+        println!("   {:<11} {}", "node", paint::faint("not looked for: both steps with it are skipped"));
+        return true;
+    }
+    match Page::find(workspace) {
+        Ok(page) => {
+            println!("   {:<11} {}", "node", paint::faint(&page.node));
+            true
+        }
+        Err(problem) => {
+            let cure = format!("{problem}; or leave it out: {SKIP_VARIABLE}=web,browser,express,ioredis");
+            println!("   {:<11} {}", "node", paint::bad(&cure));
+            false
+        }
+    }
 }
 
 /// Whether the component is there in the end.

@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use crate::tidy;
 use crate::workspace::Workspace;
 
-use super::{Report, Selection, build_checks, examples, setup, tally::Tally, test_runs};
+use super::{Report, Selection, build_checks, examples, setup, tally::Tally, test_runs, web_checks};
 
 /// One step of the gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,10 +15,14 @@ pub(super) enum Step {
     Fmt,
     /// The repository's own rules hold.
     Tidy,
+    /// The dashboard's page is built, right and small. Whatever is compiled later embeds it.
+    Web,
     /// No warning, in any set of features.
     Clippy,
     /// Unit and integration tests, in debug mode.
     Test,
+    /// The dashboard in a real browser, before a real server.
+    Browser,
     /// The tests that need optimisation, few at a time or alone.
     Proofs,
     /// The concurrent protocols under every interleaving.
@@ -33,12 +37,14 @@ pub(super) enum Step {
 
 impl Step {
     /// Every step, cheapest and most telling first.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Setup,
         Self::Fmt,
         Self::Tidy,
+        Self::Web,
         Self::Clippy,
         Self::Test,
+        Self::Browser,
         Self::Proofs,
         Self::Loom,
         Self::DocTests,
@@ -52,8 +58,10 @@ impl Step {
             Self::Setup => "setup",
             Self::Fmt => "fmt",
             Self::Tidy => "tidy",
+            Self::Web => "web",
             Self::Clippy => "clippy",
             Self::Test => "test",
+            Self::Browser => "browser",
             Self::Proofs => "proofs",
             Self::Loom => "loom",
             Self::DocTests => "doc-tests",
@@ -70,8 +78,10 @@ impl Step {
             Self::Tidy => {
                 tidy::count(workspace).map(|(passed, failed)| Tally { passed, failed, skipped: 0 }.into())
             }
+            Self::Web => web_checks::web(workspace).map(Report::from),
             Self::Clippy => build_checks::clippy(workspace).map(Report::from),
             Self::Test => test_runs::test(workspace),
+            Self::Browser => web_checks::browser(workspace, selection),
             Self::Proofs => test_runs::proofs(workspace),
             Self::Loom => test_runs::loom(workspace).map(Report::from),
             Self::DocTests => test_runs::doc_tests(workspace).map(Report::from),

@@ -18,13 +18,18 @@ const PROOFS: [(&str, &str); 3] = [("proof", "2"), ("heavy", "1"), ("timing", "1
 
 /// Unit and integration tests of every crate. The build comes first, so that a broken one ends the gate.
 pub(super) fn test(workspace: &Workspace) -> Result<Report, Problem> {
-    let build = workspace.cargo(["test", "--workspace", "--all-features", "--tests", "--no-run"]);
-    announce(&build);
-    if !build.run()?.success() {
+    if !build(workspace)? {
         return Ok(Report { tally: Tally::FAILURE, stop: Some(Stop::BuildBroken) });
     }
     let tests = workspace.cargo(["test", "--workspace", "--all-features", "--tests", "--no-fail-fast"]);
     count_tests(tests).map(Report::from)
+}
+
+/// Whether the tests of every crate build, and with them the program that some of them start: `debug/tollgate`.
+pub(super) fn build(workspace: &Workspace) -> Result<bool, Problem> {
+    let build = workspace.cargo(["test", "--workspace", "--all-features", "--tests", "--no-run"]);
+    announce(&build);
+    Ok(build.run()?.success())
 }
 
 /// The tests that need optimisation, built together: first `proof`, two at a time; then those that need the machine for themselves,

@@ -35,6 +35,15 @@ const UNITS: [(&str, u64); 7] = [
 /// The flags as typed, each sound by itself.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct DemoFlags {
+    /// Start the service with clients of every kind, to be looked at in the dashboard, until Ctrl-C
+    #[arg(
+        long,
+        conflicts_with_all = ["scene", "svg", "rate", "burst", "per_second", "every", "seconds"]
+    )]
+    pub(super) live: bool,
+    /// Open the dashboard in a browser
+    #[arg(long, requires = "live")]
+    pub(super) open: bool,
     /// Show this scene only; may be given several times [default: all of them]
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     scene: Vec<Scene>,
@@ -80,7 +89,7 @@ impl DemoFlags {
     /// What to show, if the flags are sound together; otherwise what to change. Figures for the worked example alone ask for that
     /// scene alone.
     pub(crate) fn into_show(self) -> Result<Show, String> {
-        let DemoFlags { scene, svg, of_worked_example } = self;
+        let DemoFlags { scene, svg, of_worked_example, live: _, open: _ } = self;
         let typed = of_worked_example.first_typed();
         if let Some(flag) = typed
             && !scene.is_empty()

@@ -27,6 +27,19 @@ fn instructions() -> Vec<(String, String)> {
         .collect()
 }
 
+/// Those of the stage of this name.
+fn stage(name: &str) -> Vec<(String, String)> {
+    let all = instructions().into_iter();
+    let from = all
+        .skip_while(|(instruction, rest)| instruction != "FROM" || !rest.ends_with(&format!(" AS {name}")));
+    let mut seen = 0;
+    let within = from.take_while(|(instruction, _)| {
+        seen += usize::from(instruction == "FROM");
+        seen == 1
+    });
+    within.collect()
+}
+
 /// What is copied from the repository.
 fn copied() -> Vec<String> {
     let copies =
@@ -62,7 +75,8 @@ fn what_the_image_copies_is_there_and_not_ignored() {
 #[test]
 fn what_the_image_copies_is_a_whole_workspace() {
     let copy = Scratch::new();
-    for source in copied() {
+    // The page is no part of it.
+    for source in copied().into_iter().filter(|source| source != "web") {
         let status =
             Command::new("cp").arg("-R").arg(root().join(source)).arg(copy.folder()).status().unwrap();
         assert!(status.success());
@@ -71,7 +85,7 @@ fn what_the_image_copies_is_a_whole_workspace() {
     tree.args(["tree", "--locked", "--offline", "--package", "tollgate-cli", "--edges", "normal,build"]);
     let output = tree.current_dir(copy.folder()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let built = instructions().into_iter().find(|(name, _)| name == "RUN").unwrap().1;
+    let built = stage("build").into_iter().find(|(name, _)| name == "RUN").unwrap().1;
     assert!(
         built.contains("cargo build --release --locked --package tollgate-cli --bin tollgate"),
         "{built}"
@@ -83,8 +97,22 @@ fn the_image_has_a_compiler_that_is_new_enough() {
     let manifest = text("Cargo.toml");
     let version =
         manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).unwrap().trim_matches('"');
-    let (_, from) = &instructions()[0];
+    let (_, from) = &stage("build")[0];
     assert!(from.starts_with(&format!("rust:{version}-")), "{from}");
+}
+
+#[test]
+fn the_image_has_the_page_built_by_a_node_that_is_new_enough() {
+    let page = stage("page");
+    let version = page[0].1.strip_prefix("node:").and_then(|rest| rest.split(['-', ' ']).next()).unwrap();
+    assert!(version.parse::<u32>().unwrap() >= 22, "{version}");
+    let built = &page.iter().find(|(name, _)| name == "RUN").unwrap().1;
+    assert!(built.contains("npm ci --ignore-scripts") && built.ends_with("npm run build"), "{built}");
+    assert!(text("web/package.json").contains("\"build\": "));
+    let taken = ("COPY".to_owned(), "--from=page /web/dist web/dist".to_owned());
+    let of_build = stage("build");
+    let at = of_build.iter().position(|instruction| *instruction == taken).unwrap();
+    assert!(at < of_build.iter().position(|(name, _)| name == "RUN").unwrap(), "before it is embedded");
 }
 
 #[test]

@@ -6,19 +6,20 @@ use tollgate_records::Role;
 use super::route::{Handler, Route, Strangers, Values, at_once};
 use super::workshop::{change, propose};
 use super::{
-    audit, buckets, events, openapi, orders, playground, reload, rule_set, rules, session, simulate, status,
-    tokens, top, versions, violations, whoami,
+    audit, buckets, events, openapi, orders, playground, reload, rule_set, rules, schema, session, simulate,
+    status, tokens, top, versions, violations, whoami,
 };
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
-pub(super) static ROUTES: [Route; 37] = [
+pub(super) static ROUTES: [Route; 39] = [
     get("/admin/openapi.json", Role::Viewer, |call| at_once(openapi::show(&call))),
     get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
     post("/admin/v1/session", Role::Viewer, |call| at_once(session::open(&call))),
     delete("/admin/v1/session", Role::Viewer, |call| at_once(session::close(&call))),
     get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
+    get("/admin/v1/schema", Role::Viewer, |call| at_once(schema::show(&call))),
     get("/admin/v1/events", Role::Viewer, |call| at_once(events::listen(call))),
     post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
@@ -28,6 +29,7 @@ pub(super) static ROUTES: [Route; 37] = [
     post("/admin/v1/rules/apply", Role::Admin, |call| Box::pin(change(call, rule_set::apply))),
     get("/admin/v1/rules/export", Role::Viewer, |call| Box::pin(rule_set::export(call))),
     get("/admin/v1/rules/{name}", Role::Viewer, |call| at_once(rules::show(&call))),
+    get("/admin/v1/rules/{name}/text", Role::Viewer, |call| Box::pin(propose(call, rule_set::text))),
     put("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(change(call, rule_set::put))),
     delete("/admin/v1/rules/{name}", Role::Admin, |call| Box::pin(change(call, rule_set::delete))),
     post("/admin/v1/rules/{name}/activate", Role::Admin, |call| Box::pin(change(call, rule_set::activate))),

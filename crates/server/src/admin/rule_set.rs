@@ -9,10 +9,11 @@ mod changing;
 mod export;
 mod proposing;
 mod raw;
+mod text;
 
 use http::StatusCode;
 use http::header::IF_MATCH;
-use tollgate_records::RuleSet;
+use tollgate_records::{PlainRow, RuleSet};
 
 use super::call::Call;
 use super::judge::rules_of;
@@ -22,6 +23,7 @@ pub(super) use changing::{activate, apply, deactivate, delete, put};
 pub(super) use export::export;
 pub(super) use proposing::{diff, validate};
 pub(super) use raw::RawBase;
+pub(super) use text::text;
 
 /// The version that a caller knows: by `If-Match`, or as it stands in the body.
 pub(super) async fn base_version(call: &Call, in_body: Option<i64>) -> Result<i64, Problem> {
@@ -67,4 +69,9 @@ async fn on_record_or_empty(call: &Call) -> Result<RuleSet, Problem> {
             rows: Vec::new(),
         }),
     }
+}
+
+/// The row whose rule is called so, as in `user-1`.
+fn row_called<'r>(rules: &'r RuleSet, name: &str) -> Option<&'r PlainRow> {
+    rules.rows.iter().find(|row| format!("{}-{}", row.terms.scope, row.rule_id) == name)
 }

@@ -12,6 +12,7 @@ mod orders;
 mod page;
 mod records_away;
 mod rule_changes;
+mod rule_texts;
 mod sessions;
 mod talking;
 mod violations;

@@ -4,7 +4,7 @@ use serde_json::json;
 use tollgate_records::{RuleSetChange, Stored};
 
 use super::raw::{RawBase, RawEntry, RawRules};
-use super::{base_version, rules_of};
+use super::{base_version, row_called, rules_of};
 use crate::admin::call::{Call, ok};
 use crate::admin::on_record::not_applied;
 use crate::http::{Problem, Reply, shown};
@@ -71,8 +71,7 @@ async fn stored(call: &Call) -> Result<Stored, Problem> {
     if rules.entries.iter().any(|entry| entry.name == name) {
         return Ok(Stored::Entry(name.to_owned()));
     }
-    let row = rules.rows.iter().find(|row| format!("{}-{}", row.terms.scope, row.rule_id) == name);
-    if let Some(row) = row {
+    if let Some(row) = row_called(&rules, name) {
         return Ok(Stored::Row(row.rule_id));
     }
     let is_of_file = call.operations.engine.limiter.policy().rules.iter().any(|rule| &*rule.name == name);
