@@ -57,6 +57,7 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
         grid,
         size: 56,
         space: (_, __, ___, ____, room) => (room < LOW_PX ? 22 : 44),
+        ...(drawn.scale === 'log' ? { splits: (_, __, least, most) => powersOfTen(least, most) } : {}),
         values: (_, splits) => splits.map((split) => (split === null ? '' : drawn.format(split))),
       },
     ],
@@ -84,6 +85,13 @@ const LOG: uPlot.Scale = {
   range: (_, least, most) =>
     least === null || least <= 0 ? [1, 1_000] : uPlot.rangeLog(least, most, 10, true),
 };
+
+function powersOfTen(least: number, most: number): number[] {
+  const powers: number[] = [];
+  for (let power = Math.ceil(Math.log10(least)); power <= Math.log10(most); power += 1)
+    powers.push(10 ** power);
+  return powers;
+}
 
 /** Some air above the highest value; a quiet chart keeps a scale all the same. */
 function roomAbove(most: number | null): number {
