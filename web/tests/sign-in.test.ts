@@ -1,0 +1,105 @@
+import { beforeAll, describe, expect } from 'vitest';
+import { Server } from './support/server.ts';
+import { test } from './support/visit.ts';
+
+const POLICY = 'rules: [{name: per-user, scope: user, rate: 5/s, burst: 10}]';
+
+describe('with a token', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await Server.start({ policy: POLICY });
+    return () => server.stop();
+  });
+
+  test('a wrong token is refused, and the page says why', async ({ open }) => {
+    const page = await open(server, '/rules', { isSignedIn: false });
+    await page.getByLabel('Token').fill('tg_0000000000000000_this-one-nobody-made');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Not signed in').waitFor();
+    expect(await page.getByRole('main').innerText()).toContain('there is no such token');
+    expect(await page.getByLabel('Token').inputValue()).toBe('');
+    expect(await page.context().cookies()).toEqual([]);
+  });
+
+  test('a right token shows the page that was asked for, and no script can read the cookie', async ({
+    open,
+  }) => {
+    const page = await open(server, '/rules', { isSignedIn: false });
+    await page.getByLabel('Token').fill(server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    expect(await page.getByRole('banner').innerText()).toContain('browser-admin · admin');
+
+    const [cookie, ...others] = await page.context().cookies();
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({ name: 'tollgate_session', httpOnly: true, sameSite: 'Strict', path: '/' });
+    expect(cookie?.value).not.toContain(server.token);
+    const kept = await page.evaluate(() =>
+      JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }]),
+    );
+    expect(kept).not.toContain('tollgate_session');
+    expect(kept).not.toContain(server.token);
+  });
+
+  test('a reload stays signed in; a sign-out ends the session itself, not only the cookie', async ({
+    open,
+  }) => {
+    const page = await open(server, '/rules');
+    await page.reload();
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    const [cookie] = await page.context().cookies();
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+
+    const headers = { cookie: `${cookie?.name}=${cookie?.value}` };
+    expect((await fetch(`${server.admin}/admin/v1/whoami`, { headers })).status).toBe(401);
+  });
+
+  test('a link that has the token signs in, and the token leaves the address', async ({ open }) => {
+    const page = await open(server, `/#sign-in=${server.token}`, { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor();
+    expect(page.url()).toBe(`${server.admin}/`);
+    expect(await page.context().cookies()).toHaveLength(1);
+  });
+
+  test('a link with a wrong token shows the sign-in', async ({ open }) => {
+    const page = await open(server, '/#sign-in=tg_0000000000000000_nobody', { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(page.url()).toBe(`${server.admin}/`);
+  });
+
+  test('a token that is revoked takes its sessions with it', async ({ open }) => {
+    const token = server.makeToken('viewer');
+    const page = await open(server, '/rules', { isSignedIn: false });
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+
+    const id = token.split('_')[1];
+    const headers = { authorization: `Bearer ${server.token}` };
+    const revoked = await fetch(`${server.admin}/admin/v1/tokens/${id}`, { method: 'DELETE', headers });
+    expect(revoked.ok).toBe(true);
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+});
+
+describe('without any token', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await Server.start({ policy: POLICY, hasToken: false });
+    return () => server.stop();
+  });
+
+  test('this machine may look without a sign-in, and is offered nothing to change', async ({ open }) => {
+    const page = await open(server, '/rules/per-user');
+    await page.getByRole('region', { name: 'Text of the rule' }).waitFor();
+    expect(await page.getByRole('banner').innerText()).toContain('read-only');
+    expect(await page.getByRole('button', { name: 'Edit…' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+  });
+});
