@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAbout, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
+import { isAbout, isSpentFrom, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
 import type { Order } from './orders';
 import type { RuleInForce } from './rules';
 
@@ -82,6 +82,13 @@ describe('a gauge between two answers', () => {
     expect(shownBalance({ ...bucket, full_in_ms: 500 }, 2_000)).toBe(50);
     expect(shownBalance(bucket, 60_000)).toBe(40);
     expect(shownBalance({ ...bucket, balance: -10, full_in_ms: 6_000 }, 1_000)).toBe(0);
+  });
+  it('is not foreseen while somebody spends', () => {
+    const later = (balance: number): Bucket => ({ ...bucket, balance });
+    expect(isSpentFrom(bucket, later(25), 1_500)).toBe(false);
+    expect(isSpentFrom(bucket, later(24.8), 1_500)).toBe(false);
+    expect(isSpentFrom(bucket, later(24), 1_500)).toBe(true);
+    expect(isSpentFrom(bucket, later(50), 60_000)).toBe(false);
   });
   it('stands still where nothing refills evenly', () => {
     expect(shownBalance({ ...bucket, algorithm: 'sliding_window' }, 1_000)).toBe(10);

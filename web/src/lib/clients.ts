@@ -205,3 +205,16 @@ export function shownBalance(bucket: Bucket, elapsedMs: number): number {
   const share = Math.min(Math.min(Math.max(elapsedMs, 0), AHEAD_MS_MAX) / full_in_ms, 1);
   return balance + (full - balance) * share;
 }
+
+/** How far a balance may be from what was foreseen before somebody must have spent of it: a share of the bucket, and tokens. */
+const ASTRAY_SHARE = 0.01;
+const ASTRAY_TOKENS = 0.5;
+
+/** Whether tokens were spent between two answers. A gauge that went on by itself would then show a refill that there is not. */
+export function isSpentFrom(before: Bucket, after: Bucket, elapsedMs: number): boolean {
+  const foreseen = EVEN.has(before.algorithm)
+    ? before.balance +
+      (before.full - before.balance) * Math.min(elapsedMs / Math.max(before.full_in_ms, 1), 1)
+    : before.balance;
+  return after.balance < foreseen - Math.max(ASTRAY_TOKENS, after.full * ASTRAY_SHARE);
+}

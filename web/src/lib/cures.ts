@@ -2,7 +2,6 @@
 
 const CURES: Readonly<Record<string, string>> = {
   unreachable: 'It is asked again as soon as you do something, or load the page again.',
-  records_off: 'Start the service with --records, as in: tollgate serve --records sqlite:tollgate.db',
   records_unavailable:
     'The database does not answer; what is in force stays in force. Try again in a moment.',
   busy: 'Others are having rules put together. Try again in a moment.',

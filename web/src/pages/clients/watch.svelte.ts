@@ -1,7 +1,7 @@
 /** One client's buckets, asked for again and again while somebody looks. */
 
 import { Problem } from '../../lib/api';
-import { buckets, isAbout, rulesFor, type Buckets } from '../../lib/clients';
+import { buckets, isAbout, isSpentFrom, rulesFor, type Buckets } from '../../lib/clients';
 import { orders, type Order } from '../../lib/orders';
 import { rulesInForce } from '../../lib/rules';
 
@@ -13,6 +13,8 @@ const ORDERS_EVERY_MS = 6_000;
 export interface Answer extends Buckets {
   /** When it came, by `performance.now()`. */
   readonly saidAt: number;
+  /** For each bucket, whether tokens were spent since the answer before. */
+  readonly spent: readonly boolean[];
 }
 
 export class Watch {
@@ -80,7 +82,16 @@ export class Watch {
   /** Nothing, if the key is none of that rule's; where a rule was asked for, that is told. */
   async #ask(rule: string): Promise<Answer | null> {
     try {
-      return { ...(await buckets(rule, this.key)), saidAt: performance.now() };
+      const told = await buckets(rule, this.key);
+      const saidAt = performance.now();
+      const last = this.answers?.find((answer) => answer.rule === rule);
+      const spent = told.buckets.map((bucket, at) => {
+        const before = last?.buckets[at];
+        return (
+          last !== undefined && before !== undefined && isSpentFrom(before, bucket, saidAt - last.saidAt)
+        );
+      });
+      return { ...told, saidAt, spent };
     } catch (error) {
       const isNone =
         error instanceof Problem && ['bad_key', 'no_buckets', 'unknown_rule'].includes(error.reason);
