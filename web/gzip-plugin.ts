@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Plugin } from 'vite';
 
@@ -5,22 +7,16 @@ import type { Plugin } from 'vite';
 const BYTES_MIN = 1_000;
 const TEXTS = /\.(js|css|html|svg|json|webmanifest)$/;
 
-/** Writes a gzipped form beside each text of the page: the service has nothing to compress while it answers. */
+/** Writes a gzipped form beside each text of the page, once all of it is written: the service has nothing to compress while it answers. */
 export function gzipped(): Plugin {
   return {
     name: 'gzipped',
     apply: 'build',
-    enforce: 'post',
-    generateBundle(_, bundle) {
-      for (const [fileName, file] of Object.entries(bundle)) {
-        const source = Buffer.from(file.type === 'chunk' ? file.code : file.source);
-        if (TEXTS.test(fileName) && source.length >= BYTES_MIN) {
-          this.emitFile({
-            type: 'asset',
-            fileName: `${fileName}.gz`,
-            source: gzipSync(source, { level: 9 }),
-          });
-        }
+    async writeBundle(options, bundle) {
+      for (const fileName of Object.keys(bundle).filter((name) => TEXTS.test(name))) {
+        const path = join(options.dir ?? 'dist', fileName);
+        const text = await readFile(path);
+        if (text.length >= BYTES_MIN) await writeFile(`${path}.gz`, gzipSync(text, { level: 9 }));
       }
     },
   };

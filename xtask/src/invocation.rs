@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
@@ -65,6 +66,15 @@ impl Invocation {
         let code = self.run()?.code().and_then(|code| u8::try_from(code).ok());
         // A child killed by a signal has no code of its own.
         Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    }
+
+    /// Says on stderr what is run, and becomes it: ctrl-c is then for it alone, and what it says at its end comes before the
+    /// shell's next line.
+    pub(crate) fn take_over(mut self) -> Result<ExitCode, Problem> {
+        eprintln!("xtask: {}", self.typed);
+        // Returns only if it failed.
+        let error = self.command.exec();
+        Err(cannot_start(&self.typed, &error))
     }
 
     /// Runs it, shows its stdout at once, and hands each line of it to `see`.

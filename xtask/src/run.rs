@@ -15,7 +15,7 @@ pub(crate) fn execute(workspace: &Workspace, arguments: &[String]) -> Result<Exi
         eprintln!("xtask: going on without the dashboard's page: {problem}");
     }
     let run = ["run", "--release", "--package", "tollgate-cli", "--bin", "tollgate", "--"];
-    workspace.cargo(run).args(typed(arguments)).hand_over()
+    workspace.cargo(run).args(typed(arguments)).take_over()
 }
 
 /// What is typed after `tollgate`.

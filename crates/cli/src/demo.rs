@@ -66,7 +66,7 @@ fn next_steps(ink: Ink) -> String {
     let heading = ink.heading("Try also");
     format!(
         "{heading}\n  \
-           tollgate demo --live                    the service under traffic, in a dashboard\n  \
+           tollgate demo --live                    the service, under traffic\n  \
            tollgate demo --svg demo.svg            the charts as a picture\n  \
            tollgate demo --scene burst             one scene alone; --help lists them\n  \
            tollgate demo --rate 2.5 --burst 5      the worked example with other figures\n"

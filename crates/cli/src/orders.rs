@@ -10,6 +10,7 @@ use crate::order_flags::WhyAndHowLong;
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::{Ink, Screen};
+use crate::visible::visible;
 use crate::when;
 
 /// Orders that are asked for at a time: as many as the server tells.
@@ -124,6 +125,24 @@ impl OrderTold {
             (Some(kind), Some(who)) => format!("{kind}:{who}"),
             _ => String::new(),
         }
+    }
+
+    /// What it is to the client that somebody looks at.
+    pub(crate) fn about_client(&self) -> String {
+        let what = match self.kind.as_str() {
+            "block" => "blocked",
+            "allow" => "always admitted",
+            "override" => "another limit",
+            other => other,
+        };
+        let until = if self.expires_at.is_some() { format!("until {}", self.until()) } else { self.until() };
+        format!(
+            "{} by order {}: {}, {}",
+            visible(what),
+            self.order_id,
+            visible(&self.reason),
+            visible(&until)
+        )
     }
 
     fn terms(&self) -> String {

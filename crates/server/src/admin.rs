@@ -26,6 +26,7 @@ mod audit;
 mod buckets;
 mod events;
 mod follower;
+mod history;
 mod judge;
 mod moment;
 mod orders;

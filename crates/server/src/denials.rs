@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use tollgate::policy::Facts;
-use tollgate::{Cost, Decision, Moment, Refused, RuleClient, Tokens, Verdict};
+use tollgate::{Cause, Cost, Decision, Moment, Refused, RuleClient, Tokens, Verdict};
 use tollgate_records::{MicroTokens, Sampled, Timestamp, Violation, ViolationLog};
 
 use crate::door::Door;
@@ -121,11 +121,19 @@ impl Engine {
         }
     }
 
-    /// With the reason that the client is told.
+    /// With the rule's own reason, and what its own bucket held: where several rules deny, the client is told those of the one to wait for
+    /// longest, and that is what the violation comes with.
     fn store(&self, sampled: Sampled<'_>, decision: &Decision, violation: Violation<'_>) {
         self.limiter.answer(decision, |answering| {
-            let reason = answering.reason().unwrap_or(DENIED);
-            sampled.store(&Violation { reason, ..violation });
+            let mut stored = Violation { reason: answering.reason().unwrap_or(DENIED), ..violation };
+            if matches!(decision.verdict(), Some(Verdict::Deny { cause: Cause::Exceeded, .. }))
+                && answering.violated().nth(1).is_some()
+                && let Some(denied) =
+                    answering.violated().find(|denied| denied.standing.rule() == stored.rule)
+            {
+                (stored.reason, stored.tokens) = (denied.called(), held(denied.standing.left()));
+            }
+            sampled.store(&stored);
         });
     }
 
@@ -157,4 +165,50 @@ fn held(tokens: Tokens) -> MicroTokens {
 
 fn asked(cost: Cost) -> MicroTokens {
     MicroTokens(i64::try_from(cost.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate::Limiter;
+    use tollgate_records::ViolationSettings;
+
+    use super::*;
+    use crate::policy_source::{PolicySource, PolicyText};
+
+    const POLICY: &str = "
+rules:
+  - {name: per-user, scope: user, rate: 1/h, burst: 1}
+  - {name: export, scope: user, path: /export, algorithm: sliding_window, quota: 1, window: 1d}
+";
+
+    #[tokio::test]
+    async fn where_several_rules_deny_each_is_stored_with_its_own_reason() {
+        let text = PolicyText { name: "policy.yaml".to_owned(), text: POLICY.to_owned() };
+        let limiter = Limiter::builder().keys_max(100);
+        let mut engine = Engine::of(PolicySource::Embedded, text, limiter, None).unwrap();
+        let log = ViolationLog::new(None, ViolationSettings::default());
+        let mut told = log.subscribe();
+        engine.violations = Some(log);
+        for path in ["/export", "/export", "/other"] {
+            let facts = Facts { user: Some("eve"), ..Facts::new("GET", path) };
+            let decision = engine.limiter.check(&facts);
+            engine.note_denial(Door::Http, &decision, engine.limiter.limiter().now(), || Asker::of(&facts));
+        }
+        let mut stored = Vec::new();
+        for _ in 0..3 {
+            let violation = told.recv().await.unwrap();
+            let endpoint = violation.endpoint.clone().unwrap_or_default();
+            stored.push((violation.rule.clone(), endpoint, violation.reason.clone()));
+        }
+        stored.sort();
+        let row = |rule: &str, endpoint: &str, reason: &str| (rule.into(), endpoint.into(), reason.into());
+        assert_eq!(
+            stored,
+            [
+                row("export", "/export", "sliding_window_exceeded"),
+                row("per-user", "/export", "token_bucket_exceeded"),
+                row("per-user", "/other", "token_bucket_exceeded"),
+            ]
+        );
+    }
 }

@@ -35,6 +35,7 @@ mod filing;
 mod metrics;
 mod parts;
 mod policy_source;
+mod pulse;
 mod reload;
 mod shared_store;
 mod snapshots;

@@ -25,7 +25,8 @@ use tollgate::policy::Policy;
 
 use crate::door::Door;
 use crate::engine::Engine;
-pub(crate) use checks::{Became, Checks, RuleCounts};
+pub(crate) use checks::{Became, Checks};
+pub(crate) use durations::DurationCounts;
 use durations::Durations;
 pub(crate) use near_limit::NearLimit;
 pub(crate) use spans::{Lost, Spans};
@@ -146,6 +147,11 @@ impl Metrics {
     /// Notes how long the engine took for one question, or for a batch of them.
     pub(crate) fn note_duration(&self, door: Door, from: Moment, to: Moment) {
         self.durations.note(door, to.since(from));
+    }
+
+    /// How long the engine took, by now.
+    pub(crate) fn durations(&self) -> DurationCounts {
+        self.durations.counts()
     }
 
     pub(crate) fn note_reload(&self, is_ok: bool) {

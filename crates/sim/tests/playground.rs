@@ -1,6 +1,6 @@
 //! The playground shows what is so: known figures come out, and no lane exceeds its own promise.
+#![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
-use fastrand::Rng;
 use tollgate::{
     Burst, Cost, FixedWindow, LeakyBucket, Limit, Moment, Rate, SlidingCounter, SlidingLog, Span, Tokens,
     Window,
@@ -8,6 +8,7 @@ use tollgate::{
 use tollgate_sim::playground::{
     Arrival, Limits, Outcome, Pace, Pattern, Point, Stream, Told, Trace, arrivals,
 };
+use tollgate_sim::seeds::{Rng, for_each_seed};
 
 const MOST: usize = 5_000;
 
@@ -181,17 +182,16 @@ fn any_arrivals(random: &mut Rng, length_ms: u64) -> Vec<Arrival> {
 
 #[test]
 fn no_lane_exceeds_its_own_promise_whatever_comes() {
-    let mut random = Rng::with_seed(7);
-    for round in 0..100 {
+    for_each_seed(0..100, |random| {
         let length_ms = random.u64(1_000..10_000);
-        let arrivals = any_arrivals(&mut random, length_ms);
+        let arrivals = any_arrivals(random, length_ms);
         let rate = Rate::new(random.u64(1..50), Span::from_millis(random.u64(100..3_000)));
         let (size, window) =
             (Burst::micros(random.u64(1..30_000_000)), Span::from_millis(random.u64(50..3_000)));
         let play = |limits: &Limits| Trace::play(limits, &arrivals, at(length_ms)).unwrap();
         let check_kept = |limits: Limits, promise: Limit| {
             let over = play(&limits).passages().over(promise);
-            assert_eq!(over, Tokens::ZERO, "round {round}: {limits:?}");
+            assert_eq!(over, Tokens::ZERO, "{limits:?}");
         };
         let bucket = Limit::new(rate, size).unwrap();
         check_kept(Limits::One(bucket.into()), bucket);
@@ -204,22 +204,18 @@ fn no_lane_exceeds_its_own_promise_whatever_comes() {
         check_kept(Limits::One(LeakyBucket::new(rate, size).unwrap().into()), evenly);
         let within = |limits: Limits| play(&limits).passages().most_within(window).as_micros();
         let quota = u64::try_from(size.as_micros()).unwrap();
-        assert!(within(Limits::One(SlidingLog::new(size, window).unwrap().into())) <= quota, "round {round}");
+        assert!(within(Limits::One(SlidingLog::new(size, window).unwrap().into())) <= quota);
         let twice = 2 * quota;
-        assert!(
-            within(Limits::One(SlidingCounter::new(size, window).unwrap().into())) <= twice,
-            "round {round}"
-        );
+        assert!(within(Limits::One(SlidingCounter::new(size, window).unwrap().into())) <= twice,);
         let calendar = FixedWindow::new(size, Window::every(window).unwrap()).unwrap();
-        assert!(within(Limits::One(calendar.into())) <= twice, "round {round}");
-    }
+        assert!(within(Limits::One(calendar.into())) <= twice);
+    });
 }
 
 #[test]
 fn the_level_goes_from_beginning_to_end_and_agrees_with_what_was_told() {
-    let mut random = Rng::with_seed(11);
-    for _ in 0..50 {
-        let arrivals = any_arrivals(&mut random, 5_000);
+    for_each_seed(0..50, |random| {
+        let arrivals = any_arrivals(random, 5_000);
         let limits = Limits::One(limit(Rate::per_second(3), 8).into());
         let trace = Trace::play(&limits, &arrivals, at(5_000)).unwrap();
         assert_eq!(trace, Trace::play(&limits, &arrivals, at(5_000)).unwrap(), "the same again");
@@ -232,5 +228,5 @@ fn the_level_goes_from_beginning_to_end_and_agrees_with_what_was_told() {
             let level = points.iter().rfind(|point| point.at == told.arrival.at).unwrap().level;
             assert_eq!(level, last_of_moment.balance);
         }
-    }
+    });
 }

@@ -147,6 +147,11 @@ impl<'a> Answering<'a> {
         self.outcome.standing()
     }
 
+    /// Every rule that denied, enforced ones alone; the one to wait for longest is among them.
+    pub fn violated(&self) -> impl Iterator<Item = &'a Violation<'a>> + use<'a> {
+        self.outcome.violated()
+    }
+
     /// Everything at once.
     pub fn render(&self) -> Answer {
         let mut headers = Vec::new();

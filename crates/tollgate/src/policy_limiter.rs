@@ -197,6 +197,12 @@ impl PolicyLimiter {
         self.inner.ruleset.load().stats(rule)
     }
 
+    /// Checks that at least one rule that only watches would have denied, since the policy came into force: each once, however many rules
+    /// would have.
+    pub fn checks_shadow_denied(&self) -> u64 {
+        self.inner.ruleset.load().checks_shadow_denied()
+    }
+
     /// The time since 1970 by the wall clock; by a manual clock, its own. For what expires on a date, such as tokens.
     pub fn wall_time(&self) -> Duration {
         self.inner.limiter.wall_time()

@@ -266,6 +266,7 @@ fn rules_that_only_watch_are_charged_by_who_is_admitted_and_counted() {
     let limiter = limiter(&ledger, policy);
     let admitted = (0..6).filter(|_| decide(&limiter).is_admitted()).count();
     assert_eq!((admitted, limiter.rule_stats(1).shadow_denied), (4, 3));
+    assert_eq!(limiter.checks_shadow_denied(), 3);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-/** How a chart is drawn by uPlot: colours from the custom properties of the page, time in the viewer's zone, zero at the bottom. */
+/** How a chart is drawn by uPlot: colours from the custom properties of the page, time in the viewer's zone, zero at the bottom unless by powers of ten. */
 
 import uPlot from 'uplot';
 import { colour } from '../lib/colours';
@@ -18,6 +18,8 @@ export interface Drawn {
   readonly lines: readonly Line[];
   readonly width: number;
   readonly height: number;
+  /** `log` where values of very different size are to be seen together; such values are above zero. */
+  readonly scale: 'even' | 'log';
   /** A value on the axis. */
   readonly format: (value: number) => string;
   /** Which time is pointed at; null if none. */
@@ -40,7 +42,7 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
     padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, roomAbove(most)] } },
+    scales: { x: { time: true }, y: drawn.scale === 'log' ? LOG : EVEN },
     axes: [
       {
         ...axis,
@@ -55,7 +57,8 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
         grid,
         size: 56,
         space: (_, __, ___, ____, room) => (room < LOW_PX ? 22 : 44),
-        values: (_, splits) => splits.map((split) => drawn.format(split)),
+        ...(drawn.scale === 'log' ? { splits: (_, __, least, most) => powersOfTen(least, most) } : {}),
+        values: (_, splits) => splits.map((split) => (split === null ? '' : drawn.format(split))),
       },
     ],
     series: [
@@ -72,6 +75,22 @@ export function plot(into: HTMLElement, drawn: Drawn): uPlot {
     hooks: { setCursor: [(chart) => drawn.onpoint(chart.cursor.idx ?? null)] },
   };
   return new uPlot(options, [[], ...drawn.lines.map(() => [])], into);
+}
+
+const EVEN: uPlot.Scale = { range: (_, __, most) => [0, roomAbove(most)] };
+const LOG: uPlot.Scale = {
+  distr: 3,
+  log: 10,
+  // Whole powers of ten; a quiet chart keeps a scale all the same.
+  range: (_, least, most) =>
+    least === null || least <= 0 ? [1, 1_000] : uPlot.rangeLog(least, most, 10, true),
+};
+
+function powersOfTen(least: number, most: number): number[] {
+  const powers: number[] = [];
+  for (let power = Math.ceil(Math.log10(least)); power <= Math.log10(most); power += 1)
+    powers.push(10 ** power);
+  return powers;
 }
 
 /** Some air above the highest value; a quiet chart keeps a scale all the same. */

@@ -35,9 +35,8 @@ const POLICY: &str = include_str!("live/policy.yaml");
 const GRACE: &str = "2s";
 /// How often ports are looked for.
 const TRIES_MAX: u32 = 5;
-/// How often the doors are looked at until they are open, and how many times.
+/// How often the doors are looked at until they are open.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const LOOKS_MAX: u32 = 200;
 
 /// Runs the service and its clients until the program is told to end; then what became of them.
 pub(crate) fn page(opens_browser: bool, screen: &Screen) -> Result<String, Problem> {
@@ -105,11 +104,8 @@ fn token(folder: &Folder) -> Result<String, Problem> {
 
 /// Waits for the doors, says where the page is, and sends clients until it is told to end.
 fn meet(settings: &Settings, greeting: &str, address: Option<&str>, ended: &mpsc::Receiver<()>) -> Tally {
-    let mut looks = 0;
     while healthcheck(settings).is_err() {
-        looks += 1;
-        let is_over = ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Disconnected);
-        if is_over || looks == LOOKS_MAX {
+        if ended.recv_timeout(LOOK_EVERY) == Err(mpsc::RecvTimeoutError::Disconnected) {
             return Tally::default();
         }
     }

@@ -8,6 +8,7 @@ use serde_json::{Number, Value, json};
 use super::flags::{ClientOfRule, GetFlags, GrantFlags, ResetFlags};
 use crate::admin::{self, AdminDoor, Asking, Target};
 use crate::format::{self, Format};
+use crate::orders::OrderTold;
 use crate::page::Page;
 use crate::problem::Problem;
 use crate::screen::{Ink, Screen};
@@ -22,6 +23,8 @@ struct Client {
     /// Of an operation: whether it was done on this instance already.
     done: Option<bool>,
     buckets: Vec<Bucket>,
+    /// Those that are about this client.
+    orders: Vec<OrderTold>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,6 +74,11 @@ fn text(client: &Client, ink: Ink) -> String {
     if client.done == Some(false) {
         text.push_str("  told to every instance, and not yet done by the one that was asked\n");
     }
+    for order in &client.orders {
+        let line = order.about_client();
+        let line = if order.kind == "block" { ink.denied(&line) } else { line };
+        let _ = writeln!(text, "  {line}");
+    }
     for bucket in &client.buckets {
         let number =
             |number: &Option<Number>| number.as_ref().map_or_else(|| "-".to_owned(), Number::to_string);
@@ -115,11 +123,17 @@ mod tests {
             "rule": "api", "key": "user:42\n", "buckets": [{
                 "shadow": false, "algorithm": "token_bucket", "limit": "10 per second, burst 50", "balance": 0.5, "full": 50,
                 "next_admit_ms": 50, "full_in_ms": 4_950, "exists": true, "mode": "exact"
-            }]
+            }],
+            "orders": [
+                { "order_id": 3, "kind": "block", "reason": "too\nloud", "expires_at": "2026-11-20T10:00:00.000000Z" },
+                { "order_id": 2, "kind": "override", "reason": "a launch", "expires_at": null }
+            ]
         }))
         .unwrap();
         let expected = "\
 user:42\\n under api
+  blocked by order 3: too\\nloud, until 2026-11-20T10:00:00Z
+  another limit by order 2: a launch, until released
   limit       10 per second, burst 50
   balance     0.5 of 50 tokens
   next admit  in 0.050 s

@@ -3,13 +3,15 @@
 //! In memory every instance has buckets of its own: with records the operation is told to all of them, this one included, and each does
 //! it once. A shared store has one bucket for all, and it is done there.
 
+mod client_orders;
+
 use std::time::Duration;
 
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tollgate::policy::{Order, Rule, StandingOrder, Who, limit_text};
+use tollgate::policy::limit_text;
 use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
 use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
 
@@ -55,7 +57,14 @@ pub(super) async fn look(call: Call) -> Result<Reply, Problem> {
     let cost =
         query.parsed("cost", "a number of tokens")?.map_or(Ok(Cost::ONE), |cost| cost_of("cost", cost))?;
     let buckets = call.operations.buckets(rule, key)?;
-    ok(&json!({ "rule": rule, "key": key, "buckets": shown(&buckets, cost).await? }))
+    let buckets = shown(&buckets, cost).await?;
+    let (parts, policy) = (&call.operations.engine.loaded().parts, call.operations.engine.limiter.policy());
+    let known = policy.rules.iter().find(|known| &*known.name == rule);
+    let orders = known.and_then(|rule| {
+        let key = rule.key_of(key).ok()?;
+        Some(client_orders::about(&parts.orders, &policy, rule, &key))
+    });
+    ok(&json!({ "rule": rule, "key": key, "buckets": buckets, "orders": orders.unwrap_or_default() }))
 }
 
 /// `POST /buckets/reset`.
@@ -156,7 +165,7 @@ impl Operations {
             let bytes = known
                 .key_of(key)
                 .map_err(|mistake| Problem::field("key", mistake.to_string()).because("bad_key"))?;
-            let limiting = limiting(&self.engine.loaded().parts.orders, known, &bytes);
+            let limiting = client_orders::limiting(&self.engine.loaded().parts.orders, known, &bytes);
             (bytes, limiting)
         };
         limiter.buckets(limiting.as_deref().unwrap_or(rule), &bytes).map_err(|error| match &error {
@@ -165,22 +174,6 @@ impl Operations {
             _ => Problem::field("rule", error.to_string()).because("no_buckets"),
         })
     }
-}
-
-/// The override under which a client of a rule has another limit, if there is one: the later, where there are two. Not known are those
-/// of a network, and of a user where a key has other parts, too.
-fn limiting(orders: &[StandingOrder], rule: &Rule, key: &[u8]) -> Option<String> {
-    let is_of_client = |order: &&StandingOrder| {
-        let Order::Override { rule: of, who, .. } = &order.order else { return false };
-        let typed = match who {
-            Who::User(user) => format!("user:{user}"),
-            Who::Address(address) => address.to_string(),
-            Who::Key { key, .. } => key.clone(),
-            Who::Network(_) => return false,
-        };
-        *of == *rule.name && rule.key_of(&typed).is_ok_and(|of_order| of_order == key)
-    };
-    orders.iter().filter(is_of_client).max_by_key(|order| order.id).map(|order| format!("order-{}", order.id))
 }
 
 async fn shown(buckets: &NamedBuckets, cost: Cost) -> Result<Vec<Shown>, Problem> {

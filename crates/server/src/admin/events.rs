@@ -3,14 +3,13 @@
 //! ```text
 //!  hello ─► rates, every second ─► change, when something was changed ─► violation, some of them ─► … ─► bye
 //! ```
-//! Promises that nobody waits for a subscriber: one that does not keep up is told how many events it missed. A stream ends after
-//! [`STREAM_TIME_MAX`], and within [`CALLER_CHECK_TICKS`] once its token is revoked or over, or its session is. Of tokens, admins alone are told.
+//! Promises that nobody waits for a subscriber: one that does not keep up is told how many events it missed, and of rates hears the last. What
+//! the rates are, the pulse works out once for all. A stream ends after
+//! [`STREAM_TIME_MAX`], and within [`CALLER_CHECK_BEATS`] seconds once its token is revoked or over, or its session is. Of tokens, admins alone are told.
 
 mod places;
-mod rates;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -18,9 +17,8 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::{Interval, MissedTickBehavior, interval};
+use tokio::sync::{broadcast, watch};
 use tollgate::{Moment, Span};
 
 use tollgate_records::{Role, ViolationLog, ViolationRecord};
@@ -29,15 +27,13 @@ use super::Operations;
 use super::call::Call;
 use super::caller::Caller;
 use crate::http::{Problem, Reply, ReplyBody};
+use crate::pulse;
 use places::{Place, Places};
-use rates::Rates;
 
 /// Events that wait for a subscriber; of more, it misses the oldest.
 const EVENTS_WAITING_MAX: usize = 256;
-/// How often rates are told, which also shows that the stream is alive.
-const RATES_EVERY: Duration = Duration::from_secs(1);
-/// After how many of these it is looked whether the caller still may listen.
-const CALLER_CHECK_TICKS: u32 = 2;
+/// After how many beats of the pulse it is looked whether the caller still may listen. Each is told, which also shows that the stream is alive.
+const CALLER_CHECK_BEATS: u32 = 2;
 /// How long a stream lasts.
 const STREAM_TIME_MAX: Span = Span::from_secs(600);
 /// Violations that a subscriber is told of in a second; of more it is told how many.
@@ -100,11 +96,10 @@ struct Subscriber {
     /// How many of these may still be told in this second, and how many were not.
     violations_left: u32,
     violations_left_out: u64,
-    tick: Interval,
+    pulse: watch::Receiver<pulse::Told>,
     /// Until it is looked whether the caller still may listen.
-    ticks_left: u32,
+    beats_left: u32,
     end: Moment,
-    rates: Rates,
     policy_version: u64,
     is_over: bool,
     _place: Place,
@@ -116,10 +111,6 @@ pub(super) fn listen(call: Call) -> Result<Reply, Problem> {
     // Who has no token is told apart by address.
     let who = caller.token.clone().unwrap_or_else(|| peer.map(|peer| peer.to_string()).unwrap_or_default());
     let place = operations.events.places.take(who)?;
-    let mut tick = interval(RATES_EVERY);
-    // The first would be at once.
-    tick.reset();
-    tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let policy_version = operations.engine.loaded().version;
     let hello = json!({ "name": caller.name, "policy_version": policy_version });
     let subscriber = Subscriber {
@@ -127,10 +118,9 @@ pub(super) fn listen(call: Call) -> Result<Reply, Problem> {
         violations: operations.violations.as_ref().map(ViolationLog::subscribe),
         violations_left: VIOLATIONS_PER_SECOND_MAX,
         violations_left_out: 0,
-        tick,
-        ticks_left: CALLER_CHECK_TICKS,
+        pulse: operations.pulse.listen(),
+        beats_left: CALLER_CHECK_BEATS,
         end: operations.engine.limiter.limiter().now() + STREAM_TIME_MAX,
-        rates: Rates::begin(&operations.engine),
         policy_version,
         operations,
         caller,
@@ -164,7 +154,10 @@ impl Subscriber {
                     Err(RecvError::Lagged(missed)) => Some(event("missed", &json!({ "events": missed }))),
                     _ => Some(self.bye("stopping")),
                 },
-                _ = self.tick.tick() => Some(self.every_second().await),
+                beat = self.pulse.changed() => Some(match beat {
+                    Ok(()) => self.every_second().await,
+                    Err(_) => self.bye("stopping"),
+                }),
                 violation = next_of(&mut self.violations) => self.violation(violation),
             };
             if piece.is_some() {
@@ -188,9 +181,9 @@ impl Subscriber {
     }
 
     async fn every_second(&mut self) -> Bytes {
-        self.ticks_left -= 1;
-        if self.ticks_left == 0 {
-            self.ticks_left = CALLER_CHECK_TICKS;
+        self.beats_left -= 1;
+        if self.beats_left == 0 {
+            self.beats_left = CALLER_CHECK_BEATS;
             if !self.operations.still_lets_in(&self.caller).await {
                 return self.bye("the token is no good any more, or its holder has signed out");
             }
@@ -200,13 +193,23 @@ impl Subscriber {
             return self.bye("come back");
         }
         let loaded = engine.loaded();
-        if loaded.version == self.policy_version {
-            let left_out = std::mem::take(&mut self.violations_left_out);
-            self.violations_left = VIOLATIONS_PER_SECOND_MAX;
-            return event("rates", &self.rates.since_last(engine, left_out));
+        let mut told = Vec::new();
+        if loaded.version != self.policy_version {
+            self.policy_version = loaded.version;
+            let change = json!({ "what": "policy", "version": loaded.version, "hash": loaded.hash });
+            told.extend_from_slice(&event("change", &change));
         }
-        self.policy_version = loaded.version;
-        event("change", &json!({ "what": "policy", "version": loaded.version, "hash": loaded.hash }))
+        told.extend_from_slice(self.rates().as_bytes());
+        Bytes::from(told)
+    }
+
+    /// The rates, with what is each subscriber's own: how many violations it was not told of.
+    fn rates(&mut self) -> String {
+        let left_out = std::mem::take(&mut self.violations_left_out);
+        self.violations_left = VIOLATIONS_PER_SECOND_MAX;
+        let of_all = self.pulse.borrow_and_update();
+        let members = of_all.strip_suffix('}').unwrap_or_default();
+        format!("event: rates\ndata: {members},\"violations_left_out\":{left_out}}}\n\n")
     }
 
     fn bye(&mut self, why: &str) -> Bytes {

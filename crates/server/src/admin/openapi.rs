@@ -35,12 +35,21 @@ mod tests {
                     operation["summary"].as_str().is_some_and(|text| !text.is_empty()),
                     "{method} {path}"
                 );
-                described.insert((method.to_uppercase(), path.clone(), role.to_owned()));
+                let strangers = operation["x-strangers"].as_str().unwrap_or("never");
+                described.insert((
+                    method.to_uppercase(),
+                    path.clone(),
+                    role.to_owned(),
+                    strangers.to_owned(),
+                ));
             }
         }
         let routed: BTreeSet<_> = ROUTES
             .iter()
-            .map(|route| (route.method.to_string(), route.path.to_owned(), route.role.as_str().to_owned()))
+            .map(|route| {
+                let (role, strangers) = (route.role.as_str().to_owned(), route.strangers.as_str().to_owned());
+                (route.method.to_string(), route.path.to_owned(), role, strangers)
+            })
             .collect();
         assert_eq!(routed.len(), ROUTES.len(), "a route is there twice");
         assert_eq!(described, routed);

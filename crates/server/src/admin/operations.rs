@@ -15,6 +15,7 @@ use super::session::Sessions;
 use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
+use crate::pulse::Pulse;
 use crate::resp::Password;
 use crate::settings::Playground;
 
@@ -30,6 +31,8 @@ pub(crate) struct Operations {
     pub(super) hosts: Hosts,
     pub(super) allowance: Allowance,
     pub(super) events: Events,
+    /// What was done, second by second.
+    pub(super) pulse: Pulse,
     pub(super) follower: Follower,
     /// The page that browsers show.
     pub(super) page: Files,
@@ -68,6 +71,7 @@ impl Operations {
             hosts,
             allowance,
             events,
+            pulse: Pulse::default(),
             follower,
             page: Files::default(),
             proposals: Workshop::default(),
@@ -88,6 +92,11 @@ impl Operations {
         let now = self.engine.limiter.limiter().now();
         caller.session.is_none_or(|session| self.sessions.is_open(session, now))
             && self.keyring.still_knows(caller).await
+    }
+
+    /// Has the pulse beat for as long as the program runs.
+    pub(crate) async fn keep_pulse(self: Arc<Operations>) {
+        self.pulse.beat(&self.engine).await;
     }
 
     /// Ends what would not end by itself: the program stops.

@@ -39,6 +39,16 @@ pub(super) enum Strangers {
 }
 
 impl Strangers {
+    /// As the description of the API has it.
+    #[cfg(test)]
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Strangers::Never => "never",
+            Strangers::InPlayground => "where the playground is open",
+            Strangers::Always => "always",
+        }
+    }
+
     /// Whether they may ask, with this playground.
     pub(super) fn are_welcome(self, playground: Playground) -> bool {
         match self {

@@ -6,14 +6,14 @@ use tollgate_records::Role;
 use super::route::{Handler, Route, Strangers, Values, at_once};
 use super::workshop::{change, propose};
 use super::{
-    audit, buckets, events, openapi, orders, playground, reload, rule_set, rules, schema, session, simulate,
-    status, tokens, top, versions, violations, whoami,
+    audit, buckets, events, history, openapi, orders, playground, reload, rule_set, rules, schema, session,
+    simulate, status, tokens, top, versions, violations, whoami,
 };
 use crate::http::Problem;
 
 /// Every route; where two match a path, the first is meant.
 #[rustfmt::skip]
-pub(super) static ROUTES: [Route; 39] = [
+pub(super) static ROUTES: [Route; 40] = [
     get("/admin/openapi.json", Role::Viewer, |call| at_once(openapi::show(&call))),
     get("/admin/v1/whoami", Role::Viewer, |call| at_once(whoami::show(&call))),
     post("/admin/v1/session", Role::Viewer, |call| at_once(session::open(&call))),
@@ -21,6 +21,7 @@ pub(super) static ROUTES: [Route; 39] = [
     get("/admin/v1/status", Role::Viewer, |call| at_once(status::show(&call))),
     get("/admin/v1/schema", Role::Viewer, |call| at_once(schema::show(&call))),
     get("/admin/v1/events", Role::Viewer, |call| at_once(events::listen(call))),
+    get("/admin/v1/history", Role::Viewer, |call| at_once(history::show(&call))),
     post("/admin/v1/reload", Role::Operator, |call| Box::pin(reload::reload(call))),
 
     get("/admin/v1/rules", Role::Viewer, |call| at_once(rules::list(&call))),

@@ -14,5 +14,7 @@ mod records_away;
 mod rule_changes;
 mod rule_texts;
 mod sessions;
+mod simulate;
+mod simulate_refused;
 mod talking;
 mod violations;

@@ -1,6 +1,7 @@
 //! Checks by rule, verdict and door: `tollgate_checks_total`.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -57,8 +58,17 @@ pub(crate) struct RuleCounts {
     pub(crate) refused: u64,
 }
 
+/// What became of all checks, each counted once, however many rules had a say.
+#[derive(Debug, Default)]
+struct Total {
+    admitted: AtomicU64,
+    denied: AtomicU64,
+    refused: AtomicU64,
+}
+
 /// `tollgate_checks_total`.
 pub(crate) struct Checks {
+    total: Total,
     family: Family<CheckLabels, Counter>,
     /// The counters of the rules in force, so that a check builds no labels.
     of_rules: ArcSwap<HashMap<Box<str>, ByDoor>>,
@@ -99,6 +109,7 @@ impl Checks {
         let family = Family::<CheckLabels, Counter>::default();
         registry.register("checks", "Checks by rule, verdict and door", family.clone());
         Checks {
+            total: Total::default(),
             of_rules: ArcSwap::default(),
             no_rule: ByDoor::new(&family, NO_RULE),
             explicit_over_http: Counts::new(&family, EXPLICIT, Door::Http),
@@ -137,6 +148,9 @@ impl Checks {
 
     /// Counts an admission for every rule that was asked, a denial for those that denied, a refusal for the one that refuses.
     pub(crate) fn note_decision(&self, door: Door, decision: &Decision) {
+        let verdict = decision.verdict().filter(|_| decision.refused().is_none());
+        let became = verdict.map_or(Became::Refused, |verdict| Became::of(&verdict));
+        self.total.add(if decision.is_admitted() { Became::Admitted } else { became }, 1);
         let of_rules = self.of_rules.load();
         let mut is_counted = false;
         let mut count = |rule: &str, became: Became| {
@@ -181,13 +195,34 @@ impl Checks {
         of_rules.get(rule).filter(|of| &*of.label == rule).map(ByDoor::sum).unwrap_or_default()
     }
 
+    /// What became of all checks; of policies that are no longer in force, too.
+    pub(crate) fn total(&self) -> RuleCounts {
+        let Total { admitted, denied, refused } = &self.total;
+        let [admitted, denied, refused] =
+            [admitted, denied, refused].map(|count| count.load(Ordering::Relaxed));
+        RuleCounts { admitted, denied, refused }
+    }
+
     /// Counts checks whose limits came with the call.
     pub(crate) fn note_explicit(&self, door: Door, became: Became, checks: u64) {
         if checks > 0 {
             let counts = if door == Door::Resp { &self.explicit_over_resp } else { &self.explicit_over_http };
             became.note(EXPLICIT, checks);
+            self.total.add(became, checks);
             counts.of(became).inc_by(checks);
         }
+    }
+}
+
+impl Total {
+    #[inline]
+    fn add(&self, became: Became, checks: u64) {
+        let count = match became {
+            Became::Admitted => &self.admitted,
+            Became::Denied | Became::Never => &self.denied,
+            Became::Refused => &self.refused,
+        };
+        count.fetch_add(checks, Ordering::Relaxed);
     }
 }
 

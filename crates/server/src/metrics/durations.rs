@@ -12,9 +12,13 @@ use tollgate::Span;
 
 use crate::door::Door;
 
-/// Upper bounds, in nanoseconds: a check takes less than a microsecond, a batch of a thousand a few hundred.
-const BOUNDS_NANOS: [u64; 11] =
-    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+/// Upper bounds, in nanoseconds: a check takes less than a microsecond in memory, a batch of a thousand a few hundred, and one that asks a
+/// shared store as many as the network takes.
+#[rustfmt::skip]
+const BOUNDS_NANOS: [u64; 19] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000,
+];
 
 /// The doors that check.
 const DOORS: [Door; 2] = [Door::Http, Door::Resp];
@@ -30,7 +34,43 @@ struct OfDoor {
     sum_nanos: AtomicU64,
 }
 
+/// How many durations were noted up to each bound and above the last, at all doors together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DurationCounts([u64; BOUNDS_NANOS.len() + 1]);
+
+impl DurationCounts {
+    /// Those that were noted since an earlier look.
+    pub(crate) fn since(&self, before: &DurationCounts) -> DurationCounts {
+        DurationCounts(std::array::from_fn(|at| self.0[at].saturating_sub(before.0[at])))
+    }
+
+    /// What this part of them, in percent, did not exceed, in microseconds: evenly between two bounds, and the last bound if it was more. `None`
+    /// if there are none.
+    #[expect(clippy::cast_precision_loss, reason = "a figure for people, of less than 2^53 nanoseconds")]
+    pub(crate) fn percentile_us(&self, percent: u64) -> Option<f64> {
+        let count: u64 = self.0.iter().sum();
+        // The first of so many, rounded up; of one it is that one.
+        let rank = (u128::from(count) * u128::from(percent)).div_ceil(100).max(1);
+        let (mut below, mut lower) = (0_u128, 0_u64);
+        for (upper, within) in BOUNDS_NANOS.iter().zip(&self.0) {
+            let within = u128::from(*within);
+            if below + within >= rank {
+                let nanos = u128::from(lower) + u128::from(upper - lower) * (rank - below) / within.max(1);
+                return Some(u64::try_from(nanos).unwrap_or(u64::MAX) as f64 / 1e3);
+            }
+            (below, lower) = (below + within, *upper);
+        }
+        (count > 0).then_some(lower as f64 / 1e3)
+    }
+}
+
 impl Durations {
+    /// What was noted by now.
+    pub(super) fn counts(&self) -> DurationCounts {
+        let sum = |at: usize| self.0.iter().map(|of| of.counts[at].load(Ordering::Relaxed)).sum();
+        DurationCounts(std::array::from_fn(sum))
+    }
+
     /// Notes one duration.
     pub(super) fn note(&self, door: Door, took: Span) {
         let Some(at) = DOORS.iter().position(|known| *known == door) else { return };
@@ -71,6 +111,32 @@ mod tests {
     use super::*;
     use prometheus_client::encoding::text::encode;
     use prometheus_client::registry::{Registry, Unit};
+
+    #[test]
+    fn percentiles_are_of_what_was_noted_in_between() {
+        let durations = Durations::default();
+        let none = durations.counts();
+        assert_eq!(none.percentile_us(50), None);
+        for _ in 0..99 {
+            durations.note(Door::Http, Span::from_nanos(150));
+        }
+        durations.note(Door::Resp, Span::from_nanos(7_000));
+        let early = durations.counts();
+        let between = |from: f64, to: f64, percentile: Option<f64>| {
+            let is_between = percentile.is_some_and(|it| (from..=to).contains(&it));
+            assert!(is_between, "{percentile:?} is not between {from} and {to}");
+        };
+        between(0.1, 0.25, early.percentile_us(50));
+        between(0.1, 0.25, early.percentile_us(99));
+        between(5.0, 10.0, early.percentile_us(100));
+        assert_eq!(durations.counts().since(&early).percentile_us(99), None);
+        durations.note(Door::Http, Span::from_secs(5));
+        assert_eq!(
+            durations.counts().since(&early).percentile_us(50),
+            Some(100_000.0),
+            "more than that is not told"
+        );
+    }
 
     #[test]
     fn durations_are_counted_up_to_each_bound_and_doors_that_counted_none_are_not_shown() {

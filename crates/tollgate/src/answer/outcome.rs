@@ -82,6 +82,11 @@ impl<'a> Violation<'a> {
     pub const fn new(standing: Standing<'a>, wait: Span) -> Violation<'a> {
         Violation { standing, wait, reason: None, message: None }
     }
+
+    /// What this rule's denial is called, for machines.
+    pub fn called(&self) -> &'a str {
+        self.reason.unwrap_or(self.standing.reason())
+    }
 }
 
 impl<'a> Outcome<'a> {
@@ -147,9 +152,7 @@ impl<'a> Outcome<'a> {
         Some(match self {
             Outcome::Admitted { .. } => return None,
             Outcome::Denied { cause: Cause::Crowded, .. } => reason::CROWDED,
-            Outcome::Denied { .. } => self.decisive().map_or(reason::EXCEEDED, |violation| {
-                violation.reason.unwrap_or(violation.standing.reason())
-            }),
+            Outcome::Denied { .. } => self.decisive().map_or(reason::EXCEEDED, Violation::called),
             Outcome::Never { .. } => reason::COST_EXCEEDS_BURST,
             Outcome::Refused(refusal) => refusal.reason.unwrap_or(reason::of_refusal(refusal.kind)),
             Outcome::Unavailable { .. } => reason::STORE_UNAVAILABLE,

@@ -98,6 +98,11 @@ impl<'a> Standing<'a> {
         self.remaining.whole()
     }
 
+    /// What is left, exactly; at most what a full bucket holds.
+    pub const fn left(&self) -> Tokens {
+        self.remaining
+    }
+
     /// When the bucket is full again if nobody spends; `None` if nobody can tell.
     pub fn full_in(&self) -> Option<Span> {
         let missing = self.algorithm.full().as_micros() - self.remaining.as_micros();

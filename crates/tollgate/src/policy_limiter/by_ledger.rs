@@ -1,5 +1,6 @@
 //! One request decided by a shared ledger.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use arc_swap::Guard as Loaded;
@@ -134,9 +135,14 @@ impl Decision {
         }
         let (rules, charges): (Vec<usize>, _) = watching.into_iter().unzip();
         let ruleset = Arc::clone(&self.ruleset);
+        let is_noted = Cell::new(false);
         let note_denied = Box::new(move |at: usize| {
             if let Some(rule) = rules.get(at) {
                 ruleset.note_shadow_denied(*rule);
+                // The check counts once, whoever would have denied it.
+                if !is_noted.replace(true) {
+                    ruleset.note_check_shadow_denied();
+                }
             }
         });
         Some(Watched { charges, note_denied })

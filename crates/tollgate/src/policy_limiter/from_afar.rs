@@ -64,6 +64,7 @@ impl InForce<'_> {
         if holds_places {
             decision.watch(by_policy, &watched);
         } else if let Some(shadow) = by_policy.inner.shadow.get() {
+            let mut is_any_denied = false;
             for (rule, charge) in watched {
                 let is_charged =
                     decision.is_admitted() && !decision.policy().rules.get(rule).is_some_and(takes_places);
@@ -74,7 +75,11 @@ impl InForce<'_> {
                 };
                 if !verdict.is_admitted() {
                     decision.ruleset.note_shadow_denied(rule);
+                    is_any_denied = true;
                 }
+            }
+            if is_any_denied {
+                decision.ruleset.note_check_shadow_denied();
             }
         }
         decision.note_client(facts);
@@ -149,6 +154,7 @@ mod tests {
         assert!(limiter.policy().check_once(&facts, "order-8", MINUTE).is_admitted());
         assert!(!limiter.policy().check_once(&facts, "order-9", MINUTE).is_admitted());
         assert_eq!((limiter.rule_stats(0).denied, limiter.rule_stats(1).shadow_denied), (1, 2));
+        assert_eq!(limiter.checks_shadow_denied(), 2);
     }
 
     #[test]

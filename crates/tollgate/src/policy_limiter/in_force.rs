@@ -138,6 +138,7 @@ impl Decision {
     #[cold]
     fn watch_by(&mut self, limiter: &Limiter, watched: &[(usize, Charge)]) {
         let is_charged = self.is_admitted();
+        let mut is_any_denied = false;
         for (rule, charge) in watched.iter().copied() {
             let is_admitted = if !is_charged {
                 limiter.peek_all(&[charge]).is_admitted()
@@ -151,7 +152,11 @@ impl Decision {
             };
             if !is_admitted {
                 self.ruleset.note_shadow_denied(rule);
+                is_any_denied = true;
             }
+        }
+        if is_any_denied {
+            self.ruleset.note_check_shadow_denied();
         }
     }
 }

@@ -30,6 +30,8 @@ pub(super) struct Ruleset {
     pub(super) is_in_ledger: bool,
     /// Whether any rule believes claims that somebody upstream has verified.
     pub(super) trusts_upstream_claims: bool,
+    /// Checks that any rule that only watches would have denied.
+    checks_shadow_denied: AtomicU64,
 }
 
 /// The buckets of one rule.
@@ -98,7 +100,15 @@ impl Ruleset {
         let needs_wall_clock = policy.kill_switches.iter().any(|switch| switch.until_unix_s.is_some());
         let trusts_upstream_claims = policy.rules.iter().any(|rule| rule.trusts_upstream_claims);
         let book = RuleBook::new(policy);
-        Ok(Ruleset { book, rules, needs_wall_clock, is_in_ledger: false, trusts_upstream_claims })
+        let (is_in_ledger, checks_shadow_denied) = (false, AtomicU64::new(0));
+        Ok(Ruleset {
+            book,
+            rules,
+            needs_wall_clock,
+            is_in_ledger,
+            trusts_upstream_claims,
+            checks_shadow_denied,
+        })
     }
 
     /// Makes the rules known to a shared ledger.
@@ -221,6 +231,15 @@ impl Ruleset {
         if let Some(buckets) = self.rules.get(rule) {
             buckets.counts.shadow_denied.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Counts a check that one rule or several that only watch would have denied.
+    pub(super) fn note_check_shadow_denied(&self) {
+        self.checks_shadow_denied.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn checks_shadow_denied(&self) -> u64 {
+        self.checks_shadow_denied.load(Ordering::Relaxed)
     }
 
     pub(super) fn stats(&self, rule: usize) -> RuleStats {

@@ -7,6 +7,8 @@ import { rulesInForce } from '../../lib/rules';
 
 /** How often the service is asked, in milliseconds. */
 const EVERY_MS = 1_500;
+/** How often it is asked for the list of all orders, where it does not tell a client's own. */
+const ORDERS_EVERY_MS = 6_000;
 
 export interface Answer extends Buckets {
   /** When it came, by `performance.now()`. */
@@ -21,6 +23,8 @@ export class Watch {
   #rules: readonly string[] | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
+  /** When all orders are asked for next, by `performance.now()`. */
+  #ordersDue = 0;
 
   constructor(
     readonly key: string,
@@ -39,6 +43,12 @@ export class Watch {
       clearTimeout(this.#timer);
       document.removeEventListener('visibilitychange', seen);
     };
+  }
+
+  /** Something was done: what is known of orders may be wrong. */
+  lookAgain(): void {
+    if (this.#ordersDue !== Infinity) this.#ordersDue = 0;
+    void this.look();
   }
 
   /** Asks now, and again in a while. */
@@ -85,11 +95,14 @@ export class Watch {
       const all = answers.flatMap((answer) => answer.orders ?? []);
       return [...new Map(all.map((order) => [order.order_id, order])).values()];
     }
+    if (performance.now() < this.#ordersDue) return this.orders;
+    this.#ordersDue = performance.now() + ORDERS_EVERY_MS;
     try {
       const standing = (await orders({ limit: 1_000 })).orders;
       return standing.filter((order) => isAbout(order, this.key, this.rule));
     } catch {
-      // Without records there are none.
+      // Without records there are none, and never will be.
+      this.#ordersDue = Infinity;
       return [];
     }
   }

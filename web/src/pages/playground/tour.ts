@@ -7,7 +7,7 @@ import type { Lane } from './trace';
 
 export interface Step {
   readonly caption: (lanes: readonly Lane[]) => string;
-  /** Of whom it speaks. */
+  /** Of whom it speaks; the first is brought into sight. */
   readonly lanes: readonly LaneId[];
   /** What is played meanwhile. */
   readonly fromMs: number;
@@ -42,7 +42,7 @@ export const STEPS: readonly Step[] = [
   {
     caption: () =>
       'Half a second before the five-second window turns, a client sends fifty. All admit them: nobody had asked for anything yet.',
-    lanes: ['token_bucket', 'fixed_window'],
+    lanes: ['fixed_window', 'token_bucket'],
     fromMs: 4_400,
     toMs: 4_999,
     seconds: 8,

@@ -9,8 +9,9 @@ use super::client::{Client, Pace};
 use super::tally::Kind;
 
 /// The cast, for people.
-pub(super) const IN_WORDS: &str = "three dozen polite users and a crowd that comes and goes, half a dozen who load\n\
-     everything at once, two who guess passwords, a scraper, and one who never listens";
+pub(super) const IN_WORDS: &str = "three dozen polite users and a crowd that comes and goes,\n\
+     half a dozen who load everything at once, two who guess passwords, a scraper,\n\
+     and one who never listens";
 
 /// The user who scrapes.
 pub(super) const SCRAPER: &str = "user:scraper";

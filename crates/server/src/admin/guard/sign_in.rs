@@ -41,7 +41,7 @@ pub(crate) async fn sign_in(
     // Who says who it is, is not asked for a cookie.
     let carried = if said == Said::Nothing { session::read(&head.headers) } else { Carried::Nothing };
     if carried != Carried::Nothing {
-        return by_cookie(carried, head, peer, operations).await;
+        return by_cookie(carried, head, peer, operations, takes_strangers).await;
     }
     let is_stranger = !matches!(said, Said::Token(token) if keyring.is_proven(token));
     if is_stranger && let Some(denied) = allowance.ask(peer) {
@@ -68,6 +68,7 @@ async fn by_cookie(
     head: &Parts,
     peer: Option<IpAddr>,
     operations: &Operations,
+    takes_strangers: bool,
 ) -> Result<Caller, Reply> {
     let found = find(carried, operations).await;
     if let Found::Holder(caller) = found {
@@ -77,6 +78,9 @@ async fn by_cookie(
     }
     if let Some(denied) = operations.allowance.ask(peer) {
         return Err(denied);
+    }
+    if takes_strangers {
+        return Ok(Caller::stranger());
     }
     let stranger = identify(Said::Nothing, head, peer, operations).await;
     stranger.map_err(|Refusal { problem, .. }| {

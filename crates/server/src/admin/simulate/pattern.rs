@@ -18,21 +18,17 @@ const PATTERNS: [(&str, &[&str]); 5] = [
     ("waves", &["per_second", "on_ms", "off_ms", "from_ms", "to_ms"]),
     ("list", &["at_ms"]),
 ];
+const EVERY_FIELD: [&str; 10] =
+    ["pattern", "cost", "per_second", "from_ms", "to_ms", "at_ms", "count", "seed", "on_ms", "off_ms"];
 /// What decides a pattern of chance unless it says so.
 const SEED_USUAL: u64 = 1;
 
 /// The requests of one pattern in a run of this length.
-pub(super) fn read(place: &str, value: &Value, length: Span) -> Result<Stream, Problem> {
-    let any = |name: &&str| PATTERNS.iter().any(|(_, fields)| fields.contains(name));
-    let every: Vec<&str> = ["pattern", "cost", "per_second", "from_ms", "to_ms", "at_ms", "count", "seed"]
-        .into_iter()
-        .chain(["on_ms", "off_ms"])
-        .filter(|name| ["pattern", "cost"].contains(name) || any(name))
-        .collect();
-    let given = Given::read(place, value, &every)?;
+pub(super) fn read(entry: &str, value: &Value, length: Span) -> Result<Stream, Problem> {
+    let given = Given::read(entry, value, &EVERY_FIELD)?;
     let pattern = given.word("pattern", &PATTERNS.map(|(name, _)| name))?;
     let fields = PATTERNS.iter().find(|(name, _)| *name == pattern).map_or(&[][..], |(_, fields)| fields);
-    let given = Given::read(place, value, &[&["pattern", "cost"], fields].concat())?;
+    let given = Given::read(entry, value, &[&["pattern", "cost"], fields].concat())?;
     let moment = |span: Span| Moment::default() + span;
     let pattern = match pattern {
         "burst" => Pattern::Burst {
@@ -49,8 +45,8 @@ pub(super) fn read(place: &str, value: &Value, length: Span) -> Result<Stream, P
         _ => {
             let (from, to) = from_to(&given, length)?;
             let (from, to) = (moment(from), moment(to));
-            let place = given.place("per_second");
-            let pace = Pace::new(given.rate("per_second")?).map_err(|error| engine_says(&place, error))?;
+            let pace = Pace::new(given.rate("per_second")?);
+            let pace = pace.map_err(|error| engine_says(&given.place("per_second"), error))?;
             match pattern {
                 "poisson" => {
                     let seed = if given.has("seed") { given.count("seed", u64::MAX)? } else { SEED_USUAL };

@@ -5,8 +5,9 @@ use serde_json::json;
 use tollgate_records::{Author, Role, Timestamp};
 
 use super::door::{Answer, TestDoor, local_peer, other_peer};
-use crate::admin::route::Route;
+use crate::admin::route::{Route, Strangers};
 use crate::admin::routes::ROUTES;
+use crate::settings::Playground;
 
 /// A request to a route that changes nothing even if it is let in: there is nothing of that name, and the body says nothing.
 async fn knock(door: &TestDoor, route: &Route, token: Option<&str>, peer: std::net::IpAddr) -> Answer {
@@ -47,6 +48,12 @@ fn refused(route: &Route, answer: &Answer, status: u16, reason: &str, what: &str
     assert_eq!(answer.headers.contains_key("www-authenticate"), status == 401, "{place}");
 }
 
+#[track_caller]
+fn let_in(route: &Route, answer: &Answer, what: &str) {
+    let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
+    assert!(is_in, "{} {} {what}: {answer:?}", route.method, route.path);
+}
+
 #[tokio::test]
 async fn each_role_opens_just_the_routes_that_take_it_or_less() {
     let door = TestDoor::open().await;
@@ -59,8 +66,7 @@ async fn each_role_opens_just_the_routes_that_take_it_or_less() {
                 if role < route.role {
                     refused(route, &answer, 403, "role_too_low", role.as_str());
                 } else {
-                    let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
-                    assert!(is_in, "{} {} {role}: {answer:?}", route.method, route.path);
+                    let_in(route, &answer, role.as_str());
                 }
             }
         }
@@ -83,8 +89,7 @@ async fn a_session_opens_just_what_its_token_opens() {
             } else if role < route.role {
                 refused(route, &answer, 403, "role_too_low", role.as_str());
             } else {
-                let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
-                assert!(is_in, "{} {} {role}: {answer:?}", route.method, route.path);
+                let_in(route, &answer, role.as_str());
             }
         }
     }
@@ -105,6 +110,10 @@ async fn no_route_opens_to_a_cookie_that_is_nobodys() {
         for cookie in [&ended, &unknown, &twice, &cut, "tollgate_session=", "tollgate_session=' OR 1=1 --"] {
             let fields = [("cookie", cookie.to_owned()), (ours.0, ours.1.to_owned())];
             let answer = knock_with(&door, route, &fields, local_peer()).await;
+            if route.strangers == Strangers::Always {
+                let_in(route, &answer, cookie);
+                continue;
+            }
             refused(route, &answer, 401, "token_needed", cookie);
             assert!(answer.headers["set-cookie"].to_str().unwrap().ends_with("Max-Age=0"), "{cookie}");
         }
@@ -178,6 +187,10 @@ async fn no_route_opens_to_who_has_no_good_token() {
         for (what, token, reason) in ways {
             for peer in [local_peer(), other_peer()] {
                 let answer = knock(&door, route, token, peer).await;
+                if token.is_none() && route.strangers == Strangers::Always {
+                    let_in(route, &answer, what);
+                    continue;
+                }
                 refused(route, &answer, 401, reason, what);
                 if let Some(token) = token.filter(|token| token.len() > 20) {
                     assert!(!answer.text.contains(token) && !format!("{:?}", answer.headers).contains(token));
@@ -196,15 +209,51 @@ async fn while_no_token_is_configured_this_machine_may_look_and_nobody_may_chang
             let answer = knock(&door, route, None, local_peer()).await;
             if route.role == Role::Viewer {
                 // Without records some of it is nowhere.
-                let is_in = ![401, 403, 405, 415, 429, 503].contains(&answer.status);
-                assert!(is_in, "{} {}: {answer:?}", route.method, route.path);
+                let_in(route, &answer, "this machine");
             } else {
                 refused(route, &answer, 401, "no_token_configured", "this machine");
             }
             let answer = knock(&door, route, None, other_peer()).await;
-            refused(route, &answer, 401, "no_token_configured", "another machine");
+            if route.strangers == Strangers::Always {
+                let_in(route, &answer, "another machine");
+            } else {
+                refused(route, &answer, 401, "no_token_configured", "another machine");
+            }
             let answer = knock(&door, route, Some("tg_0123456789abcdef_x"), local_peer()).await;
             refused(route, &answer, 401, "unknown_token", "a token of elsewhere");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_open_playground_lets_strangers_play_and_nothing_else() {
+    for playground in [Playground::Open, Playground::SignedIn] {
+        let door = &TestDoor::open_with(playground).await;
+        door.token(Role::Admin).await;
+        let takes = |path: &str| match path {
+            "/admin/v1/playground" => true,
+            "/admin/v1/simulate" => playground == Playground::Open,
+            _ => false,
+        };
+        for route in &ROUTES {
+            for peer in [local_peer(), other_peer()] {
+                let answer = knock(door, route, None, peer).await;
+                if takes(route.path) {
+                    let_in(route, &answer, "a stranger");
+                } else {
+                    refused(route, &answer, 401, "token_needed", "a stranger");
+                }
+                let answer = knock(door, route, Some("tg_0123456789abcdef_x"), peer).await;
+                refused(route, &answer, 401, "unknown_token", "a token of elsewhere");
+                // A cookie that is nobody's makes nobody of whoever sends it, and no worse.
+                let cookie = [("cookie", format!("tollgate_session={}", "0".repeat(64)))];
+                let answer = knock_with(door, route, &cookie, peer).await;
+                if takes(route.path) {
+                    let_in(route, &answer, "an old cookie");
+                } else {
+                    refused(route, &answer, 401, "token_needed", "an old cookie");
+                }
+            }
         }
     }
 }

@@ -74,6 +74,39 @@ async fn a_client_with_a_limit_of_its_own_is_looked_at_filled_and_given_tokens_u
 }
 
 #[tokio::test]
+async fn who_looks_at_a_client_sees_the_orders_about_it() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let look = async |key: &str| {
+        let asking = door.get(&format!("/admin/v1/buckets?rule=per-client&key={key}")).token(&token);
+        asking.expect(200).await.json()["orders"].clone()
+    };
+    let order = |id: i64, order: Order, expires: Option<i64>| StandingOrder {
+        id,
+        order,
+        reason: "too loud".to_owned(),
+        author: "ann".to_owned(),
+        expires,
+    };
+    let network = Who::Network("192.0.2.0/24".parse().unwrap());
+    let orders = vec![
+        order(3, Order::Block { who: Who::Address([192, 0, 2, 7].into()) }, Some(4_000_000_000)),
+        order(4, Order::Allow { who: network }, None),
+    ];
+    let engine = &door.gatehouse.engine;
+    // The policy that is read again is the embedded one.
+    engine.file(Filed { orders: Arc::new(orders), ..Filed::default() });
+    engine.reload(true).unwrap();
+    let block = json!({ "order_id": 3, "kind": "block", "reason": "too loud", "author": "ann",
+                        "expires_at": "2096-10-02T07:06:40.000000Z" });
+    let allow =
+        json!({ "order_id": 4, "kind": "allow", "reason": "too loud", "author": "ann", "expires_at": null });
+    assert_eq!(look("192.0.2.7").await, json!([allow, block]));
+    assert_eq!(look("192.0.2.8").await, json!([allow]));
+    assert_eq!(look("198.51.100.1").await, json!([]));
+}
+
+#[tokio::test]
 async fn every_operation_is_written_down_with_who_and_why() {
     let door = TestDoor::open().await;
     let token = door.token(Role::Operator).await;

@@ -24,6 +24,7 @@ use crate::door::Door;
 use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::policy_source::{PolicySource, PolicyText};
+use crate::settings::Playground;
 
 /// A policy with a rule for users and one for addresses.
 pub(super) const POLICY: &str = "
@@ -79,6 +80,11 @@ pub(super) fn other_peer() -> IpAddr {
 impl TestDoor {
     /// With records in a file, and no token.
     pub(super) async fn open() -> TestDoor {
+        TestDoor::open_with(Playground::SignedIn).await
+    }
+
+    /// The same with a playground for these.
+    pub(super) async fn open_with(playground: Playground) -> TestDoor {
         let folder = std::env::temp_dir().join(format!(
             "tollgate-admin-{}-{}",
             std::process::id(),
@@ -88,7 +94,7 @@ impl TestDoor {
         let url = RecordsUrl::parse(&format!("sqlite:{}", folder.join("tollgate.db").display())).unwrap();
         let records = Records::open(&url, RecordsOptions::default()).unwrap();
         records.ready().await;
-        TestDoor::with(Some(records), None, Some(folder)).await
+        TestDoor::of(Some(records), None, Some(folder), Files::default(), playground).await
     }
 
     /// Without records; the settings may name a token.
@@ -101,19 +107,20 @@ impl TestDoor {
         token: Option<&str>,
         folder: Option<PathBuf>,
     ) -> TestDoor {
-        TestDoor::with_all(records, token, folder, Files::default()).await
+        TestDoor::of(records, token, folder, Files::default(), Playground::SignedIn).await
     }
 
     /// With a page of its own, without records.
     pub(super) async fn with_page(page: Files, token: Option<&str>) -> TestDoor {
-        TestDoor::with_all(None, token, None, page).await
+        TestDoor::of(None, token, None, page, Playground::SignedIn).await
     }
 
-    async fn with_all(
+    async fn of(
         records: Option<Records>,
         token: Option<&str>,
         folder: Option<PathBuf>,
         page: Files,
+        playground: Playground,
     ) -> TestDoor {
         let text = PolicyText { name: "policy.yaml".to_owned(), text: POLICY.to_owned() };
         let engine = Engine::of(PolicySource::Embedded, text, Limiter::builder().keys_max(1_000), None);
@@ -130,8 +137,10 @@ impl TestDoor {
             hosts,
             256,
         );
-        gatehouse.operations = Arc::new(Operations { page, ..operations.unwrap() });
+        let operations = operations.unwrap().with_playground(playground);
+        gatehouse.operations = Arc::new(Operations { page, ..operations });
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
+        tokio::spawn(Arc::clone(&gatehouse.operations).keep_pulse());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
             records,

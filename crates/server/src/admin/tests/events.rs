@@ -6,9 +6,11 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tollgate::policy::Facts;
 use tollgate_records::{Role, Timestamp};
 
 use super::door::{TestDoor, local_peer};
+use crate::door::Door;
 
 /// Longest that anything may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -63,6 +65,56 @@ async fn whoever_listens_hears_rates_and_changes_and_when_it_ends() {
     assert!(listening.hears("event: bye").await, "{}", listening.heard);
     assert!(!listening.hears("event: never").await, "it goes on");
     door.get("/admin/v1/events").expect(503).await;
+}
+
+#[tokio::test]
+async fn rates_are_the_same_for_all_and_history_has_them_too() {
+    let door = TestDoor::without_records(None).await;
+    let (mut one, mut other) = (Listening::begin(&door).await, Listening::begin(&door).await);
+    assert!(one.hears("event: hello").await && other.hears("event: hello").await);
+    let engine = &door.gatehouse.engine;
+    let facts = Facts { user: Some("ann"), ..Facts::new("GET", "/") };
+    for _ in 0..8 {
+        let decision = engine.limiter.check(&facts);
+        engine.note_decision(Door::Http, &decision, engine.limiter.limiter().now());
+    }
+    let told = "\"total\":{\"admitted\":5,\"denied\":3,\"shadow\":0,\"refused\":0}";
+    assert!(one.hears(told).await && other.hears(told).await, "{}", one.heard);
+    let rates = |heard: &str| {
+        let line = heard.lines().find(|line| line.contains(told)).unwrap().strip_prefix("data: ").unwrap();
+        serde_json::from_str::<serde_json::Value>(line).unwrap()
+    };
+    let (of_one, of_other) = (rates(&one.heard), rates(&other.heard));
+    assert_eq!(of_one, of_other);
+    assert_eq!(of_one["violations_left_out"], 0);
+    assert_eq!(of_one["rules"][0]["name"], "per-user");
+    let names: Vec<&str> = of_one.as_object().unwrap().keys().map(String::as_str).collect();
+    let wanted = ["at_ms", "ms", "total", "latency_us", "keys", "evicted", "store", "rules", "left_out"];
+    assert!(wanted.iter().all(|name| names.contains(name)), "{names:?}");
+    let history = door.get("/admin/v1/history?seconds=60").expect(200).await.json();
+    let admitted = history["total"]["admitted"].as_array().unwrap();
+    assert_eq!((admitted.len(), history["seconds"].as_u64()), (60, Some(60)));
+    assert_eq!(admitted.iter().filter_map(serde_json::Value::as_u64).sum::<u64>(), 5, "{history}");
+    assert!(admitted[0].is_null(), "the program did not run yet");
+    assert!(history["rules"].as_array().unwrap().iter().any(|rule| rule["name"] == "per-address"));
+    assert_eq!(history["total"]["shadow"].as_array().unwrap().len(), 60);
+    for query in ["seconds=0", "seconds=901", "seconds=x", "seconds=-1", "minutes=1"] {
+        let answer = door.get(&format!("/admin/v1/history?{query}")).expect(400).await;
+        assert_eq!(answer.reason(), "bad_query", "{query}");
+    }
+    assert_eq!(door.get("/admin/v1/history").expect(200).await.json()["seconds"], 300);
+}
+
+#[tokio::test]
+async fn another_policy_is_told_with_the_rates_of_that_second() {
+    let door = TestDoor::without_records(None).await;
+    let mut listening = Listening::begin(&door).await;
+    assert!(listening.hears("event: rates").await, "{}", listening.heard);
+    // The embedded one.
+    door.gatehouse.engine.reload(true).unwrap();
+    assert!(listening.hears("\"version\":2,\"what\":\"policy\"}").await);
+    let after = listening.heard.split("event: change").nth(1).unwrap();
+    assert!(after.contains("event: rates"), "{after}");
 }
 
 #[tokio::test]

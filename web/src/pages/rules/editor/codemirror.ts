@@ -17,7 +17,7 @@ import { yaml } from '@codemirror/lang-yaml';
 import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from '@codemirror/lint';
 import { search, searchKeymap } from '@codemirror/search';
-import { EditorState } from '@codemirror/state';
+import { EditorState, type Transaction } from '@codemirror/state';
 import {
   drawSelection,
   EditorView,
@@ -47,6 +47,7 @@ export interface EditorOptions {
 export interface OpenEditor {
   setText(text: string): void;
   setMistakes(mistakes: readonly Mistake[]): void;
+  focus(): void;
   /** Puts the cursor there, and the keyboard into the editor. */
   goTo(line: number, column: number): void;
   close(): void;
@@ -73,6 +74,9 @@ export function openEditor(options: EditorOptions): OpenEditor {
         selection: { anchor: Math.min(at.from + column - 1, at.to) },
         effects: EditorView.scrollIntoView(at.from, { y: 'center' }),
       });
+      view.focus();
+    },
+    focus() {
       view.focus();
     },
     close() {
@@ -119,11 +123,29 @@ function extensions(options: EditorOptions) {
       spellcheck: 'false',
       autocapitalize: 'off',
     }),
+    EditorView.domEventHandlers({ beforeinput: typedOver }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) options.onchange(update.state.doc.toString());
     }),
     look,
   ];
+}
+
+/**
+ * Replaces a selection that is typed over. Browsers that do it themselves keep the looks of what goes by an inline style, which the page's
+ * policy forbids.
+ */
+function typedOver(event: InputEvent, view: EditorView): boolean {
+  const { from, to, empty } = view.state.selection.main;
+  const text = event.data ?? '';
+  if (event.inputType !== 'insertText' || text === '' || empty || view.composing || view.state.readOnly)
+    return false;
+  event.preventDefault();
+  const typed = (): Transaction =>
+    view.state.update(view.state.replaceSelection(text), { userEvent: 'input.type', scrollIntoView: true });
+  const handlers = view.state.facet(EditorView.inputHandler);
+  if (!handlers.some((handler) => handler(view, from, to, text, typed))) view.dispatch(typed());
+  return true;
 }
 
 function complete(context: CompletionContext, schema: unknown): CompletionResult | null {
@@ -168,7 +190,8 @@ const colours = HighlightStyle.define([
 const look = EditorView.theme({
   '&': { backgroundColor: 'var(--surface)', color: 'var(--text)', fontSize: '0.875rem', minHeight: '16rem' },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6', minHeight: '16rem' },
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
+  '.cm-content, .cm-gutter': { minHeight: '16rem' },
   '.cm-content': { caretColor: 'var(--text)', padding: '8px 0' },
   '.cm-cursor, .cm-dropCursor': { borderLeftColor: 'var(--text)' },
   '.cm-gutters': { backgroundColor: 'var(--sunken)', color: 'var(--muted)', border: 'none' },
@@ -191,7 +214,6 @@ const look = EditorView.theme({
     color: 'var(--text)',
     border: '1px solid var(--line)',
     borderRadius: '6px',
-    overflow: 'hidden',
     fontFamily: 'var(--sans)',
   },
   '.cm-tooltip-autocomplete > ul': { fontFamily: 'var(--mono)', maxHeight: '14rem' },
