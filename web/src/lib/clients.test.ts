@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAbout, isSpentFrom, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
-import type { Order } from './orders';
+import { isSpentFrom, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
 import type { RuleInForce } from './rules';
 
 const rule = (name: string, keys: string[], more: Partial<RuleInForce> = {}): RuleInForce => ({
@@ -52,16 +51,6 @@ describe('a key as an operator types it', () => {
     expect(whomToOrder('192.0.2.7', undefined).map(({ who }) => who)).toEqual(['address:192.0.2.7']);
     expect(whomToOrder('header:x=1', 'api')).toMatchObject([{ who: 'key:header:x=1', rule: 'api' }]);
     expect(whomToOrder('header:x=1', undefined)).toEqual([]);
-  });
-
-  it('knows the orders about it', () => {
-    const order = (who_kind: string, who: string, rule: string | null = null): Order =>
-      ({ who_kind, who, rule, kind: 'block' }) as unknown as Order;
-    expect(isAbout(order('user', '42'), 'user:42', undefined)).toBe(true);
-    expect(isAbout(order('address', '192.0.2.7'), 'ip:192.0.2.7', 'api')).toBe(true);
-    expect(isAbout(order('key', 'user:42', 'api'), 'user:42', 'api')).toBe(true);
-    expect(isAbout(order('key', 'user:42', 'api'), 'user:42', 'other')).toBe(false);
-    expect(isAbout(order('user', '42'), 'ip:192.0.2.7', undefined)).toBe(false);
   });
 });
 

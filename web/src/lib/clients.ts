@@ -1,7 +1,7 @@
 /** What the service says of single clients, and the ways to ask it. */
 
 import { ask, query } from './api';
-import type { Order } from './orders';
+import type { ClientOrder } from './orders';
 import type { RuleInForce } from './rules';
 
 /** How a bucket stands. */
@@ -26,8 +26,11 @@ export interface Buckets {
   readonly key: string;
   /** The enforced one first. */
   readonly buckets: readonly Bucket[];
-  /** Orders about this client that stand. */
-  readonly orders?: readonly Order[];
+}
+
+export interface LookedAt extends Buckets {
+  /** Blocks, allowances and overrides that are about this client, as far as its key says who it is; newest first. */
+  readonly orders: readonly ClientOrder[];
 }
 
 export interface Operated extends Buckets {
@@ -87,7 +90,7 @@ export interface AuditFilter {
   readonly target?: string | undefined;
 }
 
-export function buckets(rule: string, key: string): Promise<Buckets> {
+export function buckets(rule: string, key: string): Promise<LookedAt> {
   return ask(`/admin/v1/buckets${query({ rule, key })}`);
 }
 
@@ -180,13 +183,6 @@ export function rulesFor(key: string, rules: readonly RuleInForce[]): RuleInForc
     return key === 'anonymous' || !only.startsWith('ip:');
   };
   return rules.filter(fits).slice(0, RULES_MAX);
-}
-
-/** Whether an order is about this client, as far as the page can tell: not by a network. */
-export function isAbout(order: Order, key: string, rule: string | undefined): boolean {
-  if (order.who_kind === 'key') return order.who === key && (rule === undefined || order.rule === rule);
-  const about = named(key);
-  return about.kind !== 'other' && order.who_kind === about.kind && order.who === about.name;
 }
 
 /** Those whose balance grows evenly until the bucket is full. */
