@@ -17,7 +17,12 @@ export async function file(server: Server): Promise<void> {
     await ask(server, '/admin/v1/rules/apply', { rules, base_version: version, comment });
   }
   const reason = 'Tries passwords; see the incident of this morning';
-  await ask(server, '/admin/v1/orders', { kind: 'block', who: 'address:198.51.100.77', reason, expires: '2h' });
+  await ask(server, '/admin/v1/orders', {
+    kind: 'block',
+    who: 'address:198.51.100.77',
+    reason,
+    expires: '2h',
+  });
   const kindness = 'A customer who asked nicely';
   await ask(server, '/admin/v1/buckets/reset', { rule: 'free', key: 'user:customer-7', reason: kindness });
 }
