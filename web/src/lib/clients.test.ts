@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAbout, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
-import type { Order } from './orders';
+import { isSpentFrom, named, rulesFor, shownBalance, whomToOrder, type Bucket } from './clients';
 import type { RuleInForce } from './rules';
 
 const rule = (name: string, keys: string[], more: Partial<RuleInForce> = {}): RuleInForce => ({
@@ -53,16 +52,6 @@ describe('a key as an operator types it', () => {
     expect(whomToOrder('header:x=1', 'api')).toMatchObject([{ who: 'key:header:x=1', rule: 'api' }]);
     expect(whomToOrder('header:x=1', undefined)).toEqual([]);
   });
-
-  it('knows the orders about it', () => {
-    const order = (who_kind: string, who: string, rule: string | null = null): Order =>
-      ({ who_kind, who, rule, kind: 'block' }) as unknown as Order;
-    expect(isAbout(order('user', '42'), 'user:42', undefined)).toBe(true);
-    expect(isAbout(order('address', '192.0.2.7'), 'ip:192.0.2.7', 'api')).toBe(true);
-    expect(isAbout(order('key', 'user:42', 'api'), 'user:42', 'api')).toBe(true);
-    expect(isAbout(order('key', 'user:42', 'api'), 'user:42', 'other')).toBe(false);
-    expect(isAbout(order('user', '42'), 'ip:192.0.2.7', undefined)).toBe(false);
-  });
 });
 
 describe('a gauge between two answers', () => {
@@ -82,6 +71,13 @@ describe('a gauge between two answers', () => {
     expect(shownBalance({ ...bucket, full_in_ms: 500 }, 2_000)).toBe(50);
     expect(shownBalance(bucket, 60_000)).toBe(40);
     expect(shownBalance({ ...bucket, balance: -10, full_in_ms: 6_000 }, 1_000)).toBe(0);
+  });
+  it('is not foreseen while somebody spends', () => {
+    const later = (balance: number): Bucket => ({ ...bucket, balance });
+    expect(isSpentFrom(bucket, later(25), 1_500)).toBe(false);
+    expect(isSpentFrom(bucket, later(24.8), 1_500)).toBe(false);
+    expect(isSpentFrom(bucket, later(24), 1_500)).toBe(true);
+    expect(isSpentFrom(bucket, later(50), 60_000)).toBe(false);
   });
   it('stands still where nothing refills evenly', () => {
     expect(shownBalance({ ...bucket, algorithm: 'sliding_window' }, 1_000)).toBe(10);

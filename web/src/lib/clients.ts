@@ -1,7 +1,7 @@
 /** What the service says of single clients, and the ways to ask it. */
 
 import { ask, query } from './api';
-import type { Order } from './orders';
+import type { ClientOrder } from './orders';
 import type { RuleInForce } from './rules';
 
 /** How a bucket stands. */
@@ -26,8 +26,11 @@ export interface Buckets {
   readonly key: string;
   /** The enforced one first. */
   readonly buckets: readonly Bucket[];
-  /** Orders about this client that stand. */
-  readonly orders?: readonly Order[];
+}
+
+export interface LookedAt extends Buckets {
+  /** Blocks, allowances and overrides that are about this client, as far as its key says who it is; newest first. */
+  readonly orders: readonly ClientOrder[];
 }
 
 export interface Operated extends Buckets {
@@ -87,7 +90,7 @@ export interface AuditFilter {
   readonly target?: string | undefined;
 }
 
-export function buckets(rule: string, key: string): Promise<Buckets> {
+export function buckets(rule: string, key: string): Promise<LookedAt> {
   return ask(`/admin/v1/buckets${query({ rule, key })}`);
 }
 
@@ -182,13 +185,6 @@ export function rulesFor(key: string, rules: readonly RuleInForce[]): RuleInForc
   return rules.filter(fits).slice(0, RULES_MAX);
 }
 
-/** Whether an order is about this client, as far as the page can tell: not by a network. */
-export function isAbout(order: Order, key: string, rule: string | undefined): boolean {
-  if (order.who_kind === 'key') return order.who === key && (rule === undefined || order.rule === rule);
-  const about = named(key);
-  return about.kind !== 'other' && order.who_kind === about.kind && order.who === about.name;
-}
-
 /** Those whose balance grows evenly until the bucket is full. */
 const EVEN = new Set(['token_bucket', 'leaky_bucket']);
 
@@ -204,4 +200,17 @@ export function shownBalance(bucket: Bucket, elapsedMs: number): number {
   if (!EVEN.has(algorithm) || full_in_ms <= 0) return balance;
   const share = Math.min(Math.min(Math.max(elapsedMs, 0), AHEAD_MS_MAX) / full_in_ms, 1);
   return balance + (full - balance) * share;
+}
+
+/** How far a balance may be from what was foreseen before somebody must have spent of it: a share of the bucket, and tokens. */
+const ASTRAY_SHARE = 0.01;
+const ASTRAY_TOKENS = 0.5;
+
+/** Whether tokens were spent between two answers. A gauge that went on by itself would then show a refill that there is not. */
+export function isSpentFrom(before: Bucket, after: Bucket, elapsedMs: number): boolean {
+  const foreseen = EVEN.has(before.algorithm)
+    ? before.balance +
+      (before.full - before.balance) * Math.min(elapsedMs / Math.max(before.full_in_ms, 1), 1)
+    : before.balance;
+  return after.balance < foreseen - Math.max(ASTRAY_TOKENS, after.full * ASTRAY_SHARE);
 }

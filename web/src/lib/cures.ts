@@ -2,9 +2,9 @@
 
 const CURES: Readonly<Record<string, string>> = {
   unreachable: 'It is asked again as soon as you do something, or load the page again.',
-  records_off: 'Start the service with --records, as in: tollgate serve --records sqlite:tollgate.db',
   records_unavailable:
     'The database does not answer; what is in force stays in force. Try again in a moment.',
+  version_conflict: 'Close this, look at what is there now, and do it again if it is still right.',
   busy: 'Others are having rules put together. Try again in a moment.',
   role_too_low: 'Sign out, and sign in with a token that may: tollgate token create --role admin',
   store_unavailable: 'The shared store does not answer. Try again in a moment.',

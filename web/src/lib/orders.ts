@@ -23,6 +23,12 @@ export interface Order {
   readonly revoked_by: string | null;
 }
 
+/** An order as it is told with a client's buckets: whom it is about is known there. */
+export type ClientOrder = Pick<Order, 'order_id' | 'kind' | 'reason' | 'author' | 'expires_at'> & {
+  /** Of an override, the rule that it is about. */
+  readonly rule?: string;
+};
+
 /** An order as it is given. */
 export interface NewOrder {
   readonly kind: OrderKind;
@@ -58,7 +64,8 @@ export function endOrder(id: number, reason: string): Promise<Order> {
 }
 
 /** What an order says, in words. */
-export function orderText(order: Order): string {
+export function orderText(order: Order | ClientOrder): string {
+  if (!('who' in order)) return clientOrderText(order);
   const whom =
     order.who === null ? '' : order.who_kind === 'key' ? order.who : `${order.who_kind} ${order.who}`;
   switch (order.kind) {
@@ -72,6 +79,13 @@ export function orderText(order: Order): string {
     case 'mode':
       return `${order.rule} is ${order.mode}`;
   }
+}
+
+function clientOrderText(order: ClientOrder): string {
+  if (order.kind === 'block') return 'every request of this client is refused';
+  return order.kind === 'allow'
+    ? 'nothing limits this client'
+    : `another limit under ${order.rule ?? 'a rule'}`;
 }
 
 /** A rate without a unit is per second. */

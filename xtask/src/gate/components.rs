@@ -173,8 +173,9 @@ pub(super) const COMPONENTS: [Component; 19] = [
         name: "chromium",
         program: "usr/lib/chromium/chromium-headless-shell",
         version_flag: "--version",
+        // The shell finds its data beside itself, so the common files are unpacked even where the machine has them.
         source: Source::DebianBrowser {
-            packages: &["chromium-headless-shell", "fonts-dejavu-core", "fonts-inter"],
+            packages: &["chromium-headless-shell", "chromium-common", "fonts-dejavu-core", "fonts-inter"],
             fonts: include_str!("fonts.conf"),
         },
     },
@@ -291,7 +292,8 @@ impl Component {
              \"$folder\"/usr/lib/*-linux-gnu*/systemd \"$folder\"/usr/lib/*-linux-gnu*/pulseaudio; do\n    \
              LD_LIBRARY_PATH=$libraries${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}\ndone\n\
              export LD_LIBRARY_PATH\n\
-             if [ -f \"$folder/{FONTS}\" ]; then export FONTCONFIG_FILE=\"$folder/{FONTS}\"; fi\n\
+             if [ -f \"$folder/{FONTS}\" ]; then\n    \
+             export FONTCONFIG_FILE=\"$folder/{FONTS}\" XDG_CACHE_HOME=\"$folder/cache\"\nfi\n\
              exec \"$folder/{program}\" \"$@\"\n"
         )
     }

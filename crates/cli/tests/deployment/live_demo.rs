@@ -118,16 +118,16 @@ fn the_browser_is_opened_where_the_page_is() {
     let opener = scratch.write("xdg-open", "#!/bin/sh\necho \"$1\" > \"$0.arguments\"\n");
     std::fs::set_permissions(&opener, PermissionsExt::from_mode(0o755)).unwrap();
     let (demo, address) = demo("--open", &scratch);
-    let opened = scratch.path("xdg-open.arguments");
+    let arguments = scratch.path("xdg-open.arguments");
     let is_written = (0..3_000).any(|_| {
-        let is_written = std::fs::read_to_string(&opened).is_ok_and(|text| text.ends_with('\n'));
+        let is_written = std::fs::read_to_string(&arguments).is_ok_and(|text| text.ends_with('\n'));
         if !is_written {
             std::thread::park_timeout(std::time::Duration::from_millis(10));
         }
         is_written
     });
     assert!(is_written, "nobody opened {address}");
-    assert_eq!(std::fs::read_to_string(&opened).unwrap().trim(), address);
+    assert_eq!(std::fs::read_to_string(&arguments).unwrap().trim(), address);
     demo.signal("INT");
     assert!(demo.ended().0.success());
 }

@@ -1,8 +1,8 @@
 /** What somebody wants to do about a client. */
 
-import type { Order } from '../../lib/orders';
+import type { ClientOrder, Order } from '../../lib/orders';
 
 export type Asked =
   | { readonly what: 'reset' | 'grant' | 'override'; readonly rule: string }
   | { readonly what: 'block' | 'allow' }
-  | { readonly what: 'end'; readonly order: Order };
+  | { readonly what: 'end'; readonly order: Order | ClientOrder };

@@ -1,30 +1,28 @@
 /** One client's buckets, asked for again and again while somebody looks. */
 
 import { Problem } from '../../lib/api';
-import { buckets, isAbout, rulesFor, type Buckets } from '../../lib/clients';
-import { orders, type Order } from '../../lib/orders';
+import { buckets, isSpentFrom, rulesFor, type LookedAt } from '../../lib/clients';
+import type { ClientOrder } from '../../lib/orders';
 import { rulesInForce } from '../../lib/rules';
 
 /** How often the service is asked, in milliseconds. */
 const EVERY_MS = 1_500;
-/** How often it is asked for the list of all orders, where it does not tell a client's own. */
-const ORDERS_EVERY_MS = 6_000;
 
-export interface Answer extends Buckets {
+export interface Answer extends LookedAt {
   /** When it came, by `performance.now()`. */
   readonly saidAt: number;
+  /** For each bucket, whether tokens were spent since the answer before. */
+  readonly spent: readonly boolean[];
 }
 
 export class Watch {
   /** One for each rule under which the key has buckets. `null` until the first answer. */
   answers = $state.raw<readonly Answer[] | null>(null);
-  orders = $state.raw<readonly Order[]>([]);
+  orders = $state.raw<readonly ClientOrder[]>([]);
   problem = $state.raw<unknown>(null);
   #rules: readonly string[] | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
-  /** When all orders are asked for next, by `performance.now()`. */
-  #ordersDue = 0;
 
   constructor(
     readonly key: string,
@@ -45,12 +43,6 @@ export class Watch {
     };
   }
 
-  /** Something was done: what is known of orders may be wrong. */
-  lookAgain(): void {
-    if (this.#ordersDue !== Infinity) this.#ordersDue = 0;
-    void this.look();
-  }
-
   /** Asks now, and again in a while. */
   async look(): Promise<void> {
     clearTimeout(this.#timer);
@@ -64,7 +56,7 @@ export class Watch {
       if (known === null) answers.sort((a, b) => Number(isSeen(b)) - Number(isSeen(a)));
       this.#rules = answers.map(({ rule }) => rule);
       this.answers = answers;
-      this.orders = await this.#orders(answers);
+      this.orders = ordersOf(answers);
       this.problem = null;
     } catch (error) {
       this.problem = error;
@@ -80,7 +72,16 @@ export class Watch {
   /** Nothing, if the key is none of that rule's; where a rule was asked for, that is told. */
   async #ask(rule: string): Promise<Answer | null> {
     try {
-      return { ...(await buckets(rule, this.key)), saidAt: performance.now() };
+      const told = await buckets(rule, this.key);
+      const saidAt = performance.now();
+      const last = this.answers?.find((answer) => answer.rule === rule);
+      const spent = told.buckets.map((bucket, at) => {
+        const before = last?.buckets[at];
+        return (
+          last !== undefined && before !== undefined && isSpentFrom(before, bucket, saidAt - last.saidAt)
+        );
+      });
+      return { ...told, saidAt, spent };
     } catch (error) {
       const isNone =
         error instanceof Problem && ['bad_key', 'no_buckets', 'unknown_rule'].includes(error.reason);
@@ -88,24 +89,14 @@ export class Watch {
       throw error;
     }
   }
+}
 
-  /** As the service tells them with the buckets; from an older one, out of the list of all. */
-  async #orders(answers: readonly Answer[]): Promise<readonly Order[]> {
-    if (answers.some((answer) => answer.orders !== undefined)) {
-      const all = answers.flatMap((answer) => answer.orders ?? []);
-      return [...new Map(all.map((order) => [order.order_id, order])).values()];
-    }
-    if (performance.now() < this.#ordersDue) return this.orders;
-    this.#ordersDue = performance.now() + ORDERS_EVERY_MS;
-    try {
-      const standing = (await orders({ limit: 1_000 })).orders;
-      return standing.filter((order) => isAbout(order, this.key, this.rule));
-    } catch {
-      // Without records there are none, and never will be.
-      this.#ordersDue = Infinity;
-      return [];
-    }
-  }
+/** Those of all answers, each once: a block is told under every rule. */
+function ordersOf(answers: readonly Answer[]): ClientOrder[] {
+  const all = answers.flatMap(({ rule, orders }) =>
+    orders.map((order): ClientOrder => (order.kind === 'override' ? { ...order, rule } : order)),
+  );
+  return [...new Map(all.map((order) => [order.order_id, order])).values()];
 }
 
 function isSeen({ buckets }: Answer): boolean {
