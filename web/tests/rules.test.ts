@@ -61,7 +61,7 @@ test('the rules in force are listed with their tiers, their limits and their tra
   expect(await row.innerText()).toContain('enforced');
   await page.getByText('Group plans: the first that matches applies').waitFor();
   await page.getByRole('row', { name: /^pro/ }).waitFor();
-  await expect.poll(() => row.innerText(), SETTLE).toMatch(/[1-9]\d* denied/);
+  await expect.poll(() => row.innerText(), SETTLE).toMatch(/[1-9]\d*\s+denied/);
 });
 
 test('a rule that is edited in the page is in force: a real client is told 429', async ({ open }) => {

@@ -8,6 +8,7 @@ export interface Facts {
   readonly ip?: string;
   readonly path?: string;
   readonly method?: string;
+  readonly plan?: string;
 }
 
 export interface Answer {

@@ -25,6 +25,8 @@ export type Open = (server: Server, path: string, look?: Look) => Promise<Page>;
 
 export const ARTEFACTS = fileURLToPath(new URL('../../artefacts', import.meta.url));
 const PROGRAM = process.env.TOLLGATE_CHROMIUM ?? '/usr/bin/chromium';
+/** For whatever the page should do or show; a busy machine is slow. */
+const WAIT_MS_MAX = 20_000;
 
 interface Opened {
   readonly server: Server;
@@ -51,6 +53,7 @@ export const test = plain.extend<{ browser: Browser; open: Open }>({
       opened.push({ server, context });
       await watch(context, server, complaints);
       if (look.isSignedIn !== false && server.token !== '') await signIn(context, server);
+      context.setDefaultTimeout(WAIT_MS_MAX);
       const page = await context.newPage();
       await page.goto(server.admin + path);
       return page;

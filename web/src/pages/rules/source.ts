@@ -27,5 +27,6 @@ export function inGroups(rules: readonly RuleInForce[]): { group: string | null;
 export function whoseBucket(rule: RuleInForce): string {
   if (rule.action !== 'limit') return '';
   if (rule.keys.length === 0) return 'one bucket for all';
-  return `one for each ${rule.keys.join(' and ')}`;
+  const keys = rule.keys.map((key) => (key === 'ip:prefix' ? 'address' : key));
+  return `one for each ${keys.join(' and ')}`;
 }
