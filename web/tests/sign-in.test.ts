@@ -32,7 +32,12 @@ describe('with a token', () => {
 
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);
-    expect(cookie).toMatchObject({ name: 'tollgate_session', httpOnly: true, sameSite: 'Strict', path: '/' });
+    expect(cookie).toMatchObject({
+      name: expect.stringMatching(/^tollgate_session_\d+$/),
+      httpOnly: true,
+      sameSite: 'Strict',
+      path: '/',
+    });
     expect(cookie?.value).not.toContain(server.token);
     const kept = await page.evaluate(() =>
       JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }]),
@@ -66,10 +71,19 @@ describe('with a token', () => {
     expect(await page.context().cookies()).toHaveLength(1);
   });
 
-  test('a link with a wrong token shows the sign-in', async ({ open }) => {
+  test('a link with a wrong token shows the sign-in, and why', async ({ open }) => {
     const page = await open(server, '/#sign-in=tg_0000000000000000_nobody', { isSignedIn: false });
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByText('there is no such token').waitFor();
     expect(page.url()).toBe(`${server.admin}/`);
+  });
+
+  test('a link that has the token signs in where the page is open already', async ({ open }) => {
+    const page = await open(server, '/rules', { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.evaluate((token) => location.assign(`#sign-in=${token}`), server.token);
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    expect(page.url()).toBe(`${server.admin}/rules`);
   });
 
   test('a token that is revoked takes its sessions with it', async ({ open }) => {

@@ -110,7 +110,7 @@ const fn about(door: Door) -> &'static str {
     match door {
         Door::Http => "JSON, forward-auth, /livez, /readyz, /openapi.json",
         Door::Resp => "Redis protocol: CL.THROTTLE, TOLLGATE.CHECK",
-        Door::Admin => "/admin/v1, /metrics, /livez, /readyz",
+        Door::Admin => "dashboard, /admin/v1, /metrics, /livez, /readyz",
         Door::Metrics => "/metrics, /livez, /readyz",
     }
 }

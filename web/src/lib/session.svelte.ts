@@ -18,6 +18,8 @@ export type Standing = 'asking' | 'signed-in' | 'signed-out' | 'unreachable';
 
 let who = $state.raw<Who | null>(null);
 let standing = $state<Standing>('asking');
+/** Why the token of the address was not taken. */
+let refusal = $state.raw<unknown>(null);
 /** Whether the playground is open to strangers. */
 let isPlaygroundOpen = $state(false);
 
@@ -29,6 +31,9 @@ export const session = {
   },
   get standing(): Standing {
     return standing;
+  },
+  get refusal(): unknown {
+    return refusal;
   },
   get isPlaygroundOpen(): boolean {
     return isPlaygroundOpen;
@@ -62,6 +67,7 @@ export async function look(): Promise<void> {
 
 /** Signs in; throws a {@link Problem} that says why not. */
 export async function signIn(token: string): Promise<void> {
+  refusal = null;
   await ask('/admin/v1/session', { method: 'POST', headers: { authorization: `Bearer ${token.trim()}` } });
   await look();
 }
@@ -71,17 +77,33 @@ export async function signOut(): Promise<void> {
   await look();
 }
 
-/** Signs in by `#sign-in=TOKEN`, as `tollgate demo --live` prints it, and takes the token out of the address. */
-export async function begin(): Promise<void> {
+/** The token of `#sign-in=TOKEN`, as `tollgate demo --live` prints it, taken out of the address. */
+function tokenOfAddress(): string | undefined {
   const given = /^#sign-in=(.+)$/.exec(location.hash)?.[1];
-  if (given !== undefined) {
-    history.replaceState(null, '', location.pathname + location.search);
+  if (given === undefined) return undefined;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    return decodeURIComponent(given);
+  } catch {
+    return given;
+  }
+}
+
+/** Signs in by the address, if it has a token; otherwise asks who we are. */
+export async function begin(): Promise<void> {
+  const token = tokenOfAddress();
+  if (token !== undefined) {
     try {
-      await signIn(decodeURIComponent(given));
+      await signIn(token);
       return;
-    } catch {
-      // The sign-in is shown, and says what to do.
+    } catch (error) {
+      refusal = error;
     }
   }
   await look();
 }
+
+// A link with a token may be opened where the page is open already.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#sign-in=')) void begin();
+});

@@ -62,7 +62,7 @@ pub(crate) struct SettingFlags {
     /// The Redis protocol [default: 127.0.0.1:6380]
     #[arg(long, value_name = "ADDRESS")]
     resp: Option<String>,
-    /// Health, metrics and the admin API [default: 127.0.0.1:8082]
+    /// Dashboard, admin API, health and metrics [default: 127.0.0.1:8082]
     #[arg(long, value_name = "ADDRESS")]
     admin: Option<String>,
     /// Health and metrics on a door of their own [default: off]

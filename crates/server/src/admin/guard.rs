@@ -15,6 +15,7 @@ pub(super) use allowance::Allowance;
 pub(super) use bearer::Bearer;
 pub(crate) use host::Hosts;
 pub(super) use host::check_host;
+pub(super) use host::of_request as host_of;
 pub(super) use media::check_media;
 pub(super) use origin::check_origin;
 pub(super) use sign_in::{ask_for_page, sign_in};

@@ -19,7 +19,7 @@ use http::header::SET_COOKIE;
 use serde_json::json;
 
 use super::call::{Call, done};
-pub(super) use cookie::{Carried, cleared, read};
+pub(super) use cookie::{Carried, SessionCookie};
 pub(super) use session_id::SessionDigest;
 use session_id::SessionId;
 use sessions::SESSION_TIME_MAX;
@@ -37,8 +37,9 @@ pub(super) fn open(call: &Call) -> Result<Reply, Problem> {
         return Err(Problem::field("Authorization", detail.to_owned()).because("token_needed"));
     };
     let sessions = &call.operations.sessions;
+    let cookie = SessionCookie::of(&call.head);
     // Who signs in anew has no use for the session before.
-    if let Carried::Session(before) = read(&call.head.headers) {
+    if let Carried::Session(before) = cookie.read(&call.head.headers) {
         sessions.end(before);
     }
     let id = SessionId::random().ok_or_else(|| Problem::unavailable("this machine has no random numbers"))?;
@@ -49,19 +50,20 @@ pub(super) fn open(call: &Call) -> Result<Reply, Problem> {
     let answer =
         json!({ "name": caller.name, "token": token, "role": caller.role, "expires_ms": expires_ms });
     let mut reply = done(StatusCode::CREATED, &answer)?;
-    reply.headers_mut().insert(SET_COOKIE, cookie::of(&id));
+    reply.headers_mut().insert(SET_COOKIE, cookie.holding(&id));
     Ok(reply)
 }
 
 /// `DELETE /session`.
 pub(super) fn close(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
-    if let Carried::Session(session) = read(&call.head.headers) {
+    let cookie = SessionCookie::of(&call.head);
+    if let Carried::Session(session) = cookie.read(&call.head.headers) {
         call.operations.sessions.end(session);
     }
     let mut reply = Reply::new(ReplyBody::from(Bytes::new()));
     *reply.status_mut() = StatusCode::NO_CONTENT;
-    reply.headers_mut().insert(SET_COOKIE, cleared());
+    reply.headers_mut().insert(SET_COOKIE, cookie.cleared());
     Ok(reply)
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn check_host(head: &Parts, hosts: &Hosts) -> Result<(), Problem> {
 }
 
 /// The one host that a request names: in its target, in its field, or in both alike.
-pub(super) fn of_request(head: &Parts) -> Option<&str> {
+pub(in crate::admin) fn of_request(head: &Parts) -> Option<&str> {
     let mut fields = head.headers.get_all(HOST).iter();
     let field = match (fields.next(), fields.next()) {
         (None, _) => None,

@@ -11,7 +11,7 @@ use super::origin::check_asked_by_page;
 use crate::admin::Operations;
 use crate::admin::caller::Caller;
 use crate::admin::keyring::NoHolder;
-use crate::admin::session::{self, Carried, Found};
+use crate::admin::session::{Carried, Found, SessionCookie};
 use crate::http::{Problem, Reply};
 
 /// Fields by which a proxy says that somebody else asks.
@@ -39,7 +39,8 @@ pub(crate) async fn sign_in(
     let (keyring, allowance) = (&operations.keyring, &operations.allowance);
     let said = bearer::read(&head.headers);
     // Who says who it is, is not asked for a cookie.
-    let carried = if said == Said::Nothing { session::read(&head.headers) } else { Carried::Nothing };
+    let carried =
+        if said == Said::Nothing { SessionCookie::of(head).read(&head.headers) } else { Carried::Nothing };
     if carried != Carried::Nothing {
         return by_cookie(carried, head, peer, operations, takes_strangers).await;
     }
@@ -87,7 +88,7 @@ async fn by_cookie(
         let is_over = found == Found::Over && problem.status == StatusCode::UNAUTHORIZED;
         let problem = if is_over { unauthorised("session_over", OVER) } else { problem };
         let mut reply = problem.reply();
-        reply.headers_mut().insert(SET_COOKIE, session::cleared());
+        reply.headers_mut().insert(SET_COOKIE, SessionCookie::of(head).cleared());
         reply
     })
 }
@@ -116,7 +117,7 @@ pub(crate) async fn ask_for_page(
     peer: Option<IpAddr>,
     operations: &Operations,
 ) -> Result<(), Reply> {
-    let denied = match find(session::read(&head.headers), operations).await {
+    let denied = match find(SessionCookie::of(head).read(&head.headers), operations).await {
         Found::Holder(caller) => denial(&caller, operations),
         Found::Over | Found::Unknown => operations.allowance.ask(peer),
     };

@@ -103,11 +103,13 @@ async fn no_route_opens_to_a_cookie_that_is_nobodys() {
     let ended = door.sign_in(&token).await;
     let ours = ("sec-fetch-site", "same-origin");
     door.ask("DELETE", "/admin/v1/session").field("cookie", &ended).field(ours.0, ours.1).expect(204).await;
-    let unknown = format!("tollgate_session={}", "0".repeat(64));
+    let unknown = format!("tollgate_session_8082={}", "0".repeat(64));
     let twice = format!("{good}; {good}");
     let cut = good[..good.len() - 1].to_owned();
     for route in &ROUTES {
-        for cookie in [&ended, &unknown, &twice, &cut, "tollgate_session=", "tollgate_session=' OR 1=1 --"] {
+        for cookie in
+            [&ended, &unknown, &twice, &cut, "tollgate_session_8082=", "tollgate_session_8082=' OR 1=1 --"]
+        {
             let fields = [("cookie", cookie.to_owned()), (ours.0, ours.1.to_owned())];
             let answer = knock_with(&door, route, &fields, local_peer()).await;
             if route.strangers == Strangers::Always {
@@ -246,7 +248,7 @@ async fn an_open_playground_lets_strangers_play_and_nothing_else() {
                 let answer = knock(door, route, Some("tg_0123456789abcdef_x"), peer).await;
                 refused(route, &answer, 401, "unknown_token", "a token of elsewhere");
                 // A cookie that is nobody's makes nobody of whoever sends it, and no worse.
-                let cookie = [("cookie", format!("tollgate_session={}", "0".repeat(64)))];
+                let cookie = [("cookie", format!("tollgate_session_8082={}", "0".repeat(64)))];
                 let answer = knock_with(door, route, &cookie, peer).await;
                 if takes(route.path) {
                     let_in(route, &answer, "an old cookie");

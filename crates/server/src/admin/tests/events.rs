@@ -31,7 +31,7 @@ impl Listening {
 
     pub(super) async fn saying(door: &TestDoor, fields: &str) -> Listening {
         let mut stream = door.connect(Some(local_peer())).await;
-        let request = format!("GET /admin/v1/events HTTP/1.1\r\nhost: localhost\r\n{fields}\r\n");
+        let request = format!("GET /admin/v1/events HTTP/1.1\r\nhost: 127.0.0.1:8082\r\n{fields}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         Listening { stream, heard: String::new() }
     }

@@ -62,7 +62,7 @@ async fn no_token_and_no_forged_line_is_ever_logged() {
     door.get("/admin/v1/status").token("tg_0123456789abcdef_some-wrong-secret").expect(401).await;
     let cookie = door.sign_in(secret).await;
     door.get("/admin/v1/status").field("cookie", &cookie).expect(200).await;
-    door.get("/admin/v1/status").field("cookie", "tollgate_session=some-wrong-cookie").expect(401).await;
+    door.get("/admin/v1/status").field("cookie", "tollgate_session_8082=some-wrong-cookie").expect(401).await;
     let id = cookie.split_once('=').unwrap().1;
     let text = log.text();
     assert!(text.contains("reset of a bucket") && text.contains("reloaded as asked"), "{text}");

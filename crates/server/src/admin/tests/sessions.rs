@@ -46,7 +46,10 @@ async fn somebody_signs_in_acts_by_the_cookie_and_signs_out() {
         .field(OURS.0, OURS.1)
         .expect(204)
         .await;
-    assert_eq!(out.headers["set-cookie"], "tollgate_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    assert_eq!(
+        out.headers["set-cookie"],
+        "tollgate_session_8082=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+    );
     assert!(out.text.is_empty());
     // Whoever has kept the cookie has nothing of it.
     assert_eq!(
@@ -62,7 +65,7 @@ async fn who_asks_is_told_whether_by_a_session_and_whether_the_door_is_open() {
     let open = json!({ "name": "local", "token": null, "role": "viewer", "session": false, "open": true });
     assert_eq!(door.get("/admin/v1/whoami").expect(200).await.json(), open);
     // A cookie of another day keeps nobody from looking.
-    let stale = format!("tollgate_session={}", "0".repeat(64));
+    let stale = format!("tollgate_session_8082={}", "0".repeat(64));
     assert_eq!(door.get("/admin/v1/whoami").field("cookie", &stale).expect(200).await.json(), open);
     let far = door.get("/admin/v1/whoami").field("cookie", &stale).from(Some(other_peer())).expect(401).await;
     assert_eq!(far.reason(), "no_token_configured");
@@ -171,7 +174,7 @@ async fn a_session_asks_within_the_allowance_of_its_token_and_not_of_its_address
         while allowance.ask(peer).is_none() {}
         ask().field("cookie", &cookie).expect(200).await;
         while allowance.ask(peer).is_none() {}
-        are_denied[0] |= ask().field("cookie", "tollgate_session=x").answer().await.status == 429;
+        are_denied[0] |= ask().field("cookie", "tollgate_session_8082=x").answer().await.status == 429;
         while allowance.ask_with(id).is_none() {}
         are_denied[1] |= ask().field("cookie", &cookie).answer().await.status == 429;
         if are_denied == [true; 2] {
