@@ -8,7 +8,7 @@ const POLICY = `
 name: shop
 rules:
   - {name: everyone, scope: global, rate: 10000/s, burst: 20000}
-  - {name: per-user, scope: user, rate: 6/m, burst: 10}
+  - {name: per-user, scope: user, rate: 30/m, burst: 10}
   - group: plans
     combine: first
     rules:
@@ -68,7 +68,7 @@ test('a rule that is edited in the page is in force: a real client is told 429',
   expect(await admittedOf(server, 4, { path: '/', user: stranger() })).toBe(4);
   const page = await open(server, '/rules/per-user');
   await page.getByRole('button', { name: 'Edit…' }).click();
-  await write(page, 'name: per-user\nscope: user\nrate: 6/m\nburst: 3\n');
+  await write(page, 'name: per-user\nscope: user\nrate: 30/m\nburst: 3\n');
   await page.getByText('Sound, together with all that is in force').waitFor();
   await page.getByRole('button', { name: 'Review the change' }).click();
 
@@ -85,7 +85,7 @@ test('a rule that is edited in the page is in force: a real client is told 429',
 test('a mistake is shown at its line, in the words of the service', async ({ open }) => {
   const page = await open(server, '/rules/per-user');
   await page.getByRole('button', { name: 'Edit…' }).click();
-  await write(page, 'name: per-user\nscope: user\nrate: 6/m\nburst: 0\n');
+  await write(page, 'name: per-user\nscope: user\nrate: 30/m\nburst: 0\n');
   await page.getByText('1 mistake, found by the service').waitFor();
   const said = await page.locator('.judgement').innerText();
   expect(said).toContain('Line 4');
@@ -97,7 +97,7 @@ test('a mistake is shown at its line, in the words of the service', async ({ ope
   expect(await page.getByRole('button', { name: 'Review the change' }).isDisabled()).toBe(true);
 
   // Something that is no rule at all.
-  await write(page, 'name: per-user\nscope: user\nrat: 6/m\nburst: 3\n');
+  await write(page, 'name: per-user\nscope: user\nrat: 30/m\nburst: 3\n');
   await page.getByText('rat').last().waitFor();
   await expect.poll(() => page.locator('.judgement').innerText()).toContain('Line 3');
 });
@@ -130,7 +130,7 @@ test('a new rule is made, listed, and deleted', async ({ open }) => {
 
 test('the history says who changed what and why, and a roll back brings it back', async ({ open }) => {
   const page = await open(server, '/rules/per-user');
-  await change(page, 'name: per-user\nscope: user\nrate: 6/m\nburst: 2\n', 'two, for a try');
+  await change(page, 'name: per-user\nscope: user\nrate: 30/m\nburst: 2\n', 'two, for a try');
   await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() }), SETTLE).toBe(2);
 
   await page.getByRole('link', { name: 'History' }).click();
