@@ -23,7 +23,7 @@ test.for(['light', 'dark'] as const)('live, %s', async (colours, { open }) => {
 });
 
 test('playground', async ({ open }) => {
-  const page = await open(shop.server, '/playground', { isStill: true, height: 940 });
+  const page = await open(shop.server, '/playground', { isStill: true, height: 860 });
   await page.getByTestId('promise').waitFor();
   await keepForDocuments(page, 'playground');
 });

@@ -15,7 +15,6 @@ rules:
       - {name: pro, scope: user, plan: pro, rate: 100/s, burst: 500}
       - {name: free, scope: user, rate: 50/s, burst: 100}
 `;
-const SETTLE = { timeout: 15_000 };
 
 let server: Server;
 let traffic: Traffic;
@@ -61,7 +60,7 @@ test('the rules in force are listed with their tiers, their limits and their tra
   expect(await row.innerText()).toContain('enforced');
   await page.getByText('Group plans: the first that matches applies').waitFor();
   await page.getByRole('row', { name: /^pro/ }).waitFor();
-  await expect.poll(() => row.innerText(), SETTLE).toMatch(/[1-9]\d*\s+denied/);
+  await expect.poll(() => row.innerText()).toMatch(/[1-9]\d*\s+denied/);
 });
 
 test('a rule that is edited in the page is in force: a real client is told 429', async ({ open }) => {
@@ -78,7 +77,7 @@ test('a rule that is edited in the page is in force: a real client is told 429',
   await page.getByLabel('Why').fill('three are enough');
   await page.getByRole('button', { name: 'Apply as version 1' }).click();
   await page.getByText('Version 1 is applied').waitFor();
-  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() }), SETTLE).toBe(3);
+  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() })).toBe(3);
   await page.getByText('On record, version 1').waitFor();
 });
 
@@ -120,18 +119,18 @@ test('a new rule is made, listed, and deleted', async ({ open }) => {
   await page.getByLabel('Why').fill('exports are dear');
   await page.getByRole('button', { name: /^Apply as version/ }).click();
   await page.getByRole('heading', { name: 'exports' }).waitFor();
-  await expect.poll(() => admittedOf(server, 2, { path: '/export', user: stranger() }), SETTLE).toBe(1);
+  await expect.poll(() => admittedOf(server, 2, { path: '/export', user: stranger() })).toBe(1);
 
   await page.getByRole('button', { name: 'Delete…' }).click();
   await page.getByLabel('Why').fill('not so dear');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await expect.poll(() => admittedOf(server, 2, { path: '/export', user: stranger() }), SETTLE).toBe(2);
+  await expect.poll(() => admittedOf(server, 2, { path: '/export', user: stranger() })).toBe(2);
 });
 
 test('the history says who changed what and why, and a roll back brings it back', async ({ open }) => {
   const page = await open(server, '/rules/per-user');
   await change(page, 'name: per-user\nscope: user\nrate: 30/m\nburst: 2\n', 'two, for a try');
-  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() }), SETTLE).toBe(2);
+  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() })).toBe(2);
 
   await page.getByRole('link', { name: 'History' }).click();
   const latest = page.getByRole('listitem').first();
@@ -146,7 +145,7 @@ test('the history says who changed what and why, and a roll back brings it back'
   await dialog.getByLabel('Why').fill('two were too few');
   await dialog.getByRole('button', { name: 'Roll back' }).click();
   await page.getByText(/^Rolled back to version 1/).waitFor();
-  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() }), SETTLE).toBe(3);
+  await expect.poll(() => admittedOf(server, 5, { path: '/', user: stranger() })).toBe(3);
 });
 
 test('whoever comes second is shown what the first has done', async ({ open }) => {
