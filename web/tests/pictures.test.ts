@@ -24,7 +24,7 @@ test.for(['light', 'dark'] as const)('live, %s', async (colours, { open }) => {
 
 test('playground', async ({ open }) => {
   const page = await open(shop.server, '/playground', { isStill: true, height: 860 });
-  await page.getByTestId('promise').waitFor();
+  await page.getByTestId('lane-fixed_window-over').waitFor();
   await keepForDocuments(page, 'playground');
 });
 
