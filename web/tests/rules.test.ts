@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { admittedOf, times, Traffic } from './support/clients.ts';
+import { write } from './support/editor.ts';
 import { Server } from './support/server.ts';
 import { test } from './support/visit.ts';
 
@@ -35,11 +36,6 @@ let strangers = 0;
 function stranger(): string {
   strangers += 1;
   return `stranger-${strangers}`;
-}
-
-async function write(page: Page, text: string): Promise<void> {
-  await page.locator('.cm-content').waitFor();
-  await page.locator('.cm-content').fill(text);
 }
 
 /** Opens the editor of a rule, writes, compares and applies. */
