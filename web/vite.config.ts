@@ -27,6 +27,8 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          // The page hears of things every second, and a busy machine is slow.
+          expect: { poll: { timeout: 20_000 } },
         },
       },
     ],

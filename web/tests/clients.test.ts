@@ -12,7 +12,6 @@ rules:
   - {name: watched, scope: user, rate: 1/h, burst: 2, mode: shadow}
   - {name: login, scope: ip, path: /login, rate: 1/h, burst: 5}
 `;
-const SETTLE = { timeout: 15_000 };
 
 let server: Server;
 beforeAll(async () => {
@@ -45,11 +44,11 @@ test('a client is found by its key, and its buckets are shown as the service has
   await page.getByRole('link', { name: 'user:ann' }).first().waitFor();
   await search(page, 'user:ann');
   await page.waitForURL(/user%3Aann|user:ann/);
-  await expect.poll(() => tokens(page, 'Tokens under per-user'), SETTLE).toBeLessThan(1);
+  await expect.poll(() => tokens(page, 'Tokens under per-user')).toBeLessThan(1);
   await page.getByRole('meter', { name: 'Tokens under watched, of the shadow' }).waitFor();
   expect(await page.getByText('of 8 tokens').count()).toBe(1);
   const denials = page.getByRole('region', { name: 'Recent denials' });
-  await expect.poll(() => denials.innerText(), SETTLE).toContain('per-user');
+  await expect.poll(() => denials.innerText()).toContain('per-user');
 
   await search(page, '192.0.2.7');
   expect(await tokens(page, 'Tokens under login')).toBe(5);
@@ -63,7 +62,7 @@ test('a reset from the page fills the bucket', async ({ open }) => {
   await card.getByRole('button', { name: 'Reset…' }).click();
   await answer(page, 'an honest mistake', 'Reset');
   await page.getByText('The bucket under per-user is full again.').waitFor();
-  await expect.poll(() => tokens(page, 'Tokens under per-user'), SETTLE).toBe(8);
+  await expect.poll(() => tokens(page, 'Tokens under per-user')).toBe(8);
   expect((await peek(server, { user: 'bob', path: '/' })).remaining).toBeGreaterThanOrEqual(7);
   expect(await admittedOf(server, 10, { user: 'bob', path: '/' })).toBe(8);
 });
@@ -81,7 +80,7 @@ test('a grant gives so many, and an override another limit', async ({ open }) =>
   await page.getByLabel('Rate').fill('1000/s');
   await page.getByLabel('Burst').fill('1000');
   await answer(page, 'a big customer', 'Override');
-  await expect.poll(() => admittedOf(server, 20, { user: 'carol', path: '/' }), SETTLE).toBe(20);
+  await expect.poll(() => admittedOf(server, 20, { user: 'carol', path: '/' })).toBe(20);
 });
 
 test('a client that is blocked is refused until the order ends', async ({ open }) => {
@@ -93,16 +92,16 @@ test('a client that is blocked is refused until the order ends', async ({ open }
   await dialog.getByLabel('How long').selectOption('for an hour');
   await answer(page, 'credential stuffing', 'Block');
   await page.getByText(/^Order \d+ is given/).waitFor();
-  await expect.poll(async () => (await check(server, { user: 'eve', path: '/' })).status, SETTLE).toBe(403);
+  await expect.poll(async () => (await check(server, { user: 'eve', path: '/' })).status).toBe(403);
 
   const orders = page.getByRole('region', { name: 'Standing orders' });
-  await expect.poll(() => orders.innerText(), SETTLE).toContain('credential stuffing');
+  await expect.poll(() => orders.innerText()).toContain('credential stuffing');
   expect(await orders.innerText()).not.toContain('ended by hand');
   expect(await page.getByText('blocked', { exact: true }).count()).toBe(1);
 
   await orders.getByRole('button', { name: /^End/ }).click();
   await answer(page, 'it was us', 'End it');
-  await expect.poll(async () => (await check(server, { user: 'eve', path: '/' })).status, SETTLE).toBe(200);
+  await expect.poll(async () => (await check(server, { user: 'eve', path: '/' })).status).toBe(200);
 });
 
 test('the audit trail says who did it, to whom and why', async ({ open }) => {
@@ -115,8 +114,8 @@ test('the audit trail says who did it, to whom and why', async ({ open }) => {
   expect(await given.innerText()).toMatch(/browser-admin[\s\S]*credential stuffing/);
   await page.getByLabel('Did what').selectOption('bucket.grant');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await page.getByText('a sorry').waitFor();
-  expect(await page.getByText('credential stuffing').count()).toBe(0);
+  await expect.poll(() => page.getByText('credential stuffing').count()).toBe(0);
+  expect(await page.getByText('a sorry').count()).toBe(1);
 });
 
 test('a key that no rule takes is said to be so', async ({ open }) => {

@@ -17,7 +17,6 @@ const BUSY: readonly Facts[] = [
   ...times(3, (at) => ({ path: '/', user: `polite-${at}` })),
   ...times(5, () => ({ path: '/search', user: 'mallory' })),
 ];
-const SETTLE = { timeout: 15_000 };
 
 /** What a figure at the top of the page says, as a number; nothing if there is none yet. */
 async function shown(page: Page, label: string): Promise<number> {
@@ -59,21 +58,21 @@ describe('with a token', () => {
   test('the chart moves with the traffic', async ({ open }) => {
     const page = await open(server, '/');
     await page.getByText('Nothing was checked yet').waitFor();
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBe(0);
+    await expect.poll(() => shown(page, 'Admitted')).toBe(0);
     const still = await picture(page);
 
     traffic.checks = BUSY;
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBeGreaterThan(15);
-    await expect.poll(() => shown(page, 'Denied'), SETTLE).toBeGreaterThan(10);
-    await expect.poll(() => shown(page, 'Shadow'), SETTLE).toBeGreaterThan(0);
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
+    await expect.poll(() => shown(page, 'Denied')).toBeGreaterThan(10);
+    await expect.poll(() => shown(page, 'Shadow')).toBeGreaterThan(0);
     expect(await shown(page, 'Latency p50')).toBeGreaterThan(0);
     expect(await picture(page)).not.toBe(still);
     const [, , most] = await line(page, 'Admitted');
     expect(most).toBeGreaterThan(15);
 
     traffic.checks = NOBODY;
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBe(0);
-    await expect.poll(async () => (await line(page, 'Denied'))[0], SETTLE).toBe(0);
+    await expect.poll(() => shown(page, 'Admitted')).toBe(0);
+    await expect.poll(async () => (await line(page, 'Denied'))[0]).toBe(0);
     traffic.checks = BUSY;
   });
 
@@ -82,7 +81,7 @@ describe('with a token', () => {
     const row = page.getByRole('row', { name: /^per-user/ });
     const cell = async (at: number): Promise<number> =>
       Number(await row.getByRole('cell').nth(at).innerText());
-    await expect.poll(() => cell(0), SETTLE).toBeGreaterThan(10);
+    await expect.poll(() => cell(0)).toBeGreaterThan(10);
     expect(await cell(1)).toBeGreaterThan(0);
     await row.getByRole('button', { name: 'per-user' }).click();
     await page.getByRole('slider', { name: 'Checks per second of per-user, by time' }).waitFor();
@@ -106,21 +105,21 @@ describe('with a token', () => {
 
   test('it can be paused, and goes on', async ({ open }) => {
     const page = await open(server, '/');
-    await expect.poll(() => standing(page), SETTLE).toBe('live');
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBeGreaterThan(15);
+    await expect.poll(() => standing(page)).toBe('live');
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
     await page.getByRole('button', { name: 'Pause' }).click();
     expect(await standing(page)).toBe('paused');
     const stopped = await picture(page);
     await page.waitForTimeout(2_200);
     expect(await picture(page)).toBe(stopped);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await expect.poll(() => standing(page), SETTLE).toBe('live');
-    await expect.poll(() => picture(page), SETTLE).not.toBe(stopped);
+    await expect.poll(() => standing(page)).toBe('live');
+    await expect.poll(() => picture(page)).not.toBe(stopped);
   });
 
   test('a page that nobody sees listens to nothing', async ({ open }) => {
     const page = await open(server, '/');
-    await expect.poll(() => standing(page), SETTLE).toBe('live');
+    await expect.poll(() => standing(page)).toBe('live');
     const hide = (hidden: boolean): Promise<void> =>
       page.evaluate((isHidden) => {
         Object.defineProperty(document, 'hidden', { configurable: true, get: () => isHidden });
@@ -135,12 +134,12 @@ describe('with a token', () => {
     const opened = page.waitForRequest((request) => request.url().endsWith('/admin/v1/events'));
     await hide(false);
     await opened;
-    await expect.poll(() => standing(page), SETTLE).toBe('live');
+    await expect.poll(() => standing(page)).toBe('live');
   });
 
   test('past values are told by pointer and by keyboard, over the time that was chosen', async ({ open }) => {
     const page = await open(server, '/');
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBeGreaterThan(15);
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
     await page.getByText('1 min', { exact: true }).click();
     await page.waitForURL(/minutes=1$/);
     const chart = page.getByRole('slider', { name: 'Checks per second, by time', exact: true });
@@ -181,7 +180,7 @@ describe('over a restart of the service', () => {
 
   test('the page says that it is gone, and comes back by itself', async ({ open }) => {
     const page = await open(server, '/');
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBeGreaterThan(15);
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
     await server.halt();
     await page.getByText('The service does not answer').waitFor();
     expect(await standing(page)).toBe('connection lost');
@@ -189,7 +188,7 @@ describe('over a restart of the service', () => {
     await expect.poll(() => standing(page), { timeout: 30_000 }).toBe('live');
     expect(await page.getByText('The service does not answer').count()).toBe(0);
     const before = await picture(page);
-    await expect.poll(() => picture(page), SETTLE).not.toBe(before);
-    await expect.poll(() => shown(page, 'Admitted'), SETTLE).toBeGreaterThan(15);
+    await expect.poll(() => picture(page)).not.toBe(before);
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
   });
 });

@@ -1,4 +1,5 @@
 import { beforeAll, expect } from 'vitest';
+import { write } from './support/editor.ts';
 import { file } from './support/paperwork.ts';
 import { DOCUMENTS, keepForDocuments } from './support/pictures.ts';
 import { openShop, type Shop } from './support/shop.ts';
@@ -23,17 +24,15 @@ test.for(['light', 'dark'] as const)('live, %s', async (colours, { open }) => {
 });
 
 test('playground', async ({ open }) => {
-  const page = await open(shop.server, '/playground', { isStill: true, height: 940 });
-  await page.getByTestId('promise').waitFor();
+  const page = await open(shop.server, '/playground', { isStill: true, height: 860 });
+  await page.getByTestId('lane-fixed_window-over').waitFor();
   await keepForDocuments(page, 'playground');
 });
 
 test('rules', async ({ open }) => {
   const page = await open(shop.server, '/rules/search', { isStill: true, height: 760 });
   await page.getByRole('button', { name: 'Edit…' }).click();
-  await page
-    .locator('.cm-content')
-    .fill('name: search\nscope: user\npath: /api/search\nrate: 3/s\nburst: 0\n');
+  await write(page, 'name: search\nscope: user\npath: /api/search\nrate: 3/s\nburst: 0\n');
   await page.getByText('1 mistake, found by the service').waitFor();
   await keepForDocuments(page, 'rules');
 });

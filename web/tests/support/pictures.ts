@@ -14,7 +14,9 @@ const BYTES_MAX = 200_000;
 
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(ARTEFACTS, { recursive: true });
-  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: true });
+  // What lies over the page covers the window, not the page.
+  const hasDialog = (await page.getByRole('dialog').count()) > 0;
+  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`), fullPage: !hasDialog });
 }
 
 /** As much of the page as fits the window, in no more bytes than the documents allow; it is put there if that is asked for. */

@@ -48,5 +48,5 @@ export const VIEWS: readonly View[] = [
   }),
   view('orders', '/clients?view=orders', shows('td.title')),
   view('audit', '/clients?view=audit', shows('td.title')),
-  { ...view('playground', '/playground', shows('[data-testid=promise]')), isSignedIn: false },
+  { ...view('playground', '/playground', shows('[data-testid=lane-fixed_window-over]')), isSignedIn: false },
 ];
