@@ -9,6 +9,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hour12: false,
 });
+const shortClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
 const full = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'medium',
@@ -49,6 +50,11 @@ export function percent(ratio: number): string {
 /** The time of day in the viewer's zone. */
 export function timeOfDay(at: Date | number | string): string {
   return clock.format(new Date(at));
+}
+
+/** The same without the seconds. */
+export function hourAndMinute(at: Date | number | string): string {
+  return shortClock.format(new Date(at));
 }
 
 /** Date and time in the viewer's zone. */
