@@ -18,6 +18,8 @@ export type Standing = 'asking' | 'signed-in' | 'signed-out' | 'unreachable';
 
 let who = $state.raw<Who | null>(null);
 let standing = $state<Standing>('asking');
+/** Why whoever was signed in, or came by a link with a token, is not. */
+let whyOut = $state.raw<Problem | null>(null);
 /** Whether the playground is open to strangers. */
 let isPlaygroundOpen = $state(false);
 
@@ -30,6 +32,10 @@ export const session = {
   get standing(): Standing {
     return standing;
   },
+  /** Why there is a sign-in to do, where it is not simply the first. */
+  get whyOut(): Problem | null {
+    return whyOut;
+  },
   get isPlaygroundOpen(): boolean {
     return isPlaygroundOpen;
   },
@@ -39,7 +45,9 @@ export const session = {
   },
 };
 
-whenSignedOut(() => {
+whenSignedOut((why) => {
+  // Who was never in needs no reason; who was, is told the first.
+  if (who !== null) whyOut = why;
   who = null;
   standing = 'signed-out';
 });
@@ -49,6 +57,7 @@ export async function look(): Promise<void> {
   try {
     who = await ask<Who>('/admin/v1/whoami');
     standing = 'signed-in';
+    whyOut = null;
   } catch (error) {
     who = null;
     standing = error instanceof Problem && error.status === 0 ? 'unreachable' : 'signed-out';
@@ -67,7 +76,12 @@ export async function signIn(token: string): Promise<void> {
 }
 
 export async function signOut(): Promise<void> {
-  await ask('/admin/v1/session', { method: 'DELETE' });
+  try {
+    await ask('/admin/v1/session', { method: 'DELETE' });
+    who = null;
+  } catch {
+    // Whether anybody answers, and who we still are, is looked at now.
+  }
   await look();
 }
 
@@ -79,8 +93,8 @@ export async function begin(): Promise<void> {
     try {
       await signIn(decodeURIComponent(given));
       return;
-    } catch {
-      // The sign-in is shown, and says what to do.
+    } catch (error) {
+      if (error instanceof Problem) whyOut = error;
     }
   }
   await look();
