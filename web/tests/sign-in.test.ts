@@ -70,6 +70,15 @@ describe('with a token', () => {
     const page = await open(server, '/#sign-in=tg_0000000000000000_nobody', { isSignedIn: false });
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(page.url()).toBe(`${server.admin}/`);
+    await page.getByText('there is no such token').waitFor();
+  });
+
+  test('a link with a token is taken by a tab that shows the page already', async ({ open }) => {
+    const page = await open(server, '/', { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.goto(`${server.admin}/#sign-in=${server.token}`);
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor();
+    expect(page.url()).toBe(`${server.admin}/`);
   });
 
   test('a token that is revoked takes its sessions with it', async ({ open }) => {
