@@ -132,3 +132,19 @@ test('whoever may only look is told so, and offered nothing else', async ({ open
   expect(await page.getByRole('button', { name: /^(Reset|Grant|Override|Block)/ }).count()).toBe(0);
   await page.getByText(/reset, grant, override or block/).waitFor();
 });
+
+test('clients that chose their names to be mistaken for others are told apart', async ({ open }) => {
+  // Cut off where they are shown, both read alike; and one would read `live` if it were obeyed.
+  const alike = 'm'.repeat(200);
+  for (const user of [`${alike}1`, `${alike}2`, '\u202eevil'])
+    await admittedOf(server, 12, { user, path: '/' });
+  const page = await open(server, '/clients');
+  const talkers = page.getByRole('table');
+  await talkers
+    .getByRole('link', { name: /^user:m+…$/ })
+    .nth(1)
+    .waitFor();
+  await talkers.getByRole('link', { name: 'user:\\u{202e}evil' }).first().click();
+  await page.getByRole('heading', { name: 'user:\\u{202e}evil', exact: true }).waitFor();
+  await expect.poll(() => tokens(page, 'Tokens under per-user')).toBeLessThan(1);
+});

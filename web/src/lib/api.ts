@@ -31,10 +31,10 @@ export interface Asked {
   readonly signal?: AbortSignal;
 }
 
-/** Whoever wants to know that nobody is signed in any more. */
-let onSignedOut: () => void = () => {};
+/** Whoever wants to know that nobody is signed in any more, and why. */
+let onSignedOut: (why: Problem) => void = () => {};
 
-export function whenSignedOut(told: () => void): void {
+export function whenSignedOut(told: (why: Problem) => void): void {
   onSignedOut = told;
 }
 
@@ -87,7 +87,7 @@ function problemOf(status: number, text: string): Problem {
     said('detail') ?? said('title') ?? `The service answered ${status}.`,
     document,
   );
-  if (status === 401) onSignedOut();
+  if (status === 401) onSignedOut(problem);
   return problem;
 }
 

@@ -7,13 +7,14 @@ const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',
-  hour12: false,
+  // Not `hour12: false`, by which some languages call midnight 24:00.
+  hourCycle: 'h23',
 });
 const shortClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
 const full = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'medium',
-  hour12: false,
+  hourCycle: 'h23',
 });
 
 /** `1,234`; from 100,000 on `123.5K`. */
@@ -31,7 +32,8 @@ export function span(ms: number): string {
   if (ms < 1_000) return `${fine.format(ms)} ms`;
   const seconds = ms / 1_000;
   if (seconds < 60) return `${fine.format(seconds)} s`;
-  const [minutes, rest] = [Math.floor(seconds / 60), Math.round(seconds % 60)];
+  const rounded = Math.round(seconds);
+  const [minutes, rest] = [Math.floor(rounded / 60), rounded % 60];
   if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
   const [hours, over] = [Math.floor(minutes / 60), minutes % 60];
   if (hours < 48) return over === 0 ? `${hours} h` : `${hours} h ${over} min`;

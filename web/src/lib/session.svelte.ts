@@ -18,8 +18,8 @@ export type Standing = 'asking' | 'signed-in' | 'signed-out' | 'unreachable';
 
 let who = $state.raw<Who | null>(null);
 let standing = $state<Standing>('asking');
-/** Why the token of the address was not taken. */
-let refusal = $state.raw<unknown>(null);
+/** Why whoever was signed in, or came by a link with a token, is not. */
+let whyOut = $state.raw<Problem | null>(null);
 /** Whether the playground is open to strangers. */
 let isPlaygroundOpen = $state(false);
 
@@ -32,8 +32,9 @@ export const session = {
   get standing(): Standing {
     return standing;
   },
-  get refusal(): unknown {
-    return refusal;
+  /** Why there is a sign-in to do, where it is not simply the first. */
+  get whyOut(): Problem | null {
+    return whyOut;
   },
   get isPlaygroundOpen(): boolean {
     return isPlaygroundOpen;
@@ -44,7 +45,9 @@ export const session = {
   },
 };
 
-whenSignedOut(() => {
+whenSignedOut((why) => {
+  // Who was never in needs no reason; who was, is told the first.
+  if (who !== null) whyOut = why;
   who = null;
   standing = 'signed-out';
 });
@@ -54,6 +57,7 @@ export async function look(): Promise<void> {
   try {
     who = await ask<Who>('/admin/v1/whoami');
     standing = 'signed-in';
+    whyOut = null;
   } catch (error) {
     who = null;
     standing = error instanceof Problem && error.status === 0 ? 'unreachable' : 'signed-out';
@@ -67,43 +71,31 @@ export async function look(): Promise<void> {
 
 /** Signs in; throws a {@link Problem} that says why not. */
 export async function signIn(token: string): Promise<void> {
-  refusal = null;
   await ask('/admin/v1/session', { method: 'POST', headers: { authorization: `Bearer ${token.trim()}` } });
   await look();
 }
 
 export async function signOut(): Promise<void> {
-  await ask('/admin/v1/session', { method: 'DELETE' });
+  try {
+    await ask('/admin/v1/session', { method: 'DELETE' });
+    who = null;
+  } catch {
+    // Whether anybody answers, and who we still are, is looked at now.
+  }
   await look();
 }
 
-/** The token of `#sign-in=TOKEN`, as `tollgate demo --live` prints it, taken out of the address. */
-function tokenOfAddress(): string | undefined {
-  const given = /^#sign-in=(.+)$/.exec(location.hash)?.[1];
-  if (given === undefined) return undefined;
-  history.replaceState(null, '', location.pathname + location.search);
-  try {
-    return decodeURIComponent(given);
-  } catch {
-    return given;
-  }
-}
-
-/** Signs in by the address, if it has a token; otherwise asks who we are. */
+/** Signs in by `#sign-in=TOKEN`, as `tollgate demo --live` prints it, and takes the token out of the address. */
 export async function begin(): Promise<void> {
-  const token = tokenOfAddress();
-  if (token !== undefined) {
+  const given = /^#sign-in=(.+)$/.exec(location.hash)?.[1];
+  if (given !== undefined) {
+    history.replaceState(null, '', location.pathname + location.search);
     try {
-      await signIn(token);
+      await signIn(decodeURIComponent(given));
       return;
     } catch (error) {
-      refusal = error;
+      if (error instanceof Problem) whyOut = error;
     }
   }
   await look();
 }
-
-// A link with a token may be opened where the page is open already.
-addEventListener('hashchange', () => {
-  if (location.hash.startsWith('#sign-in=')) void begin();
-});
