@@ -47,6 +47,8 @@ test('a client is found by its key, and its buckets are shown as the service has
   await expect.poll(() => tokens(page, 'Tokens under per-user')).toBeLessThan(1);
   await page.getByRole('meter', { name: 'Tokens under watched, of the shadow' }).waitFor();
   expect(await page.getByText('of 8 tokens').count()).toBe(1);
+  const card = page.getByRole('region', { name: 'Under per-user' });
+  expect(await card.innerText()).toMatch(/Last minute: 8 admitted · 2 denied/);
   const denials = page.getByRole('region', { name: 'Recent denials' });
   await expect.poll(() => denials.innerText()).toContain('per-user');
 

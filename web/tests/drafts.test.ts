@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
+import { write } from './support/editor.ts';
 import { Server } from './support/server.ts';
 import { test } from './support/visit.ts';
 
@@ -19,11 +20,6 @@ beforeAll(async () => {
 
 function text(name: string, burst: number): string {
   return `name: ${name}\nscope: user\nrate: 6/m\nburst: ${burst}\n`;
-}
-
-async function write(page: Page, typed: string): Promise<void> {
-  await page.locator('.cm-content').waitFor();
-  await page.locator('.cm-content').fill(typed);
 }
 
 async function edit(page: Page): Promise<void> {

@@ -128,6 +128,15 @@ describe('open to everybody', () => {
     await page.locator('[data-testid=lane-token_bucket-admitted][data-value="54"]').waitFor();
   });
 
+  test('requests that ask for more than there ever is are told apart from denied ones', async ({ open }) => {
+    const page = await open(
+      server,
+      '/playground?r=10s&b=5&c=50&k=60000&q=5s_10&l=10000&a=steady_20_0&n=t&x=1',
+    );
+    await page.getByText('200 ask for more than there ever is: never admitted').waitFor();
+    expect(await page.getByTestId('lane-token_bucket-denied').getAttribute('data-value')).toBe('200');
+  });
+
   test('a damaged link says so', async ({ open }) => {
     const page = await open(server, '/playground?r=nonsense', { isSignedIn: false, isStill: true });
     await page.getByText('This link is damaged').waitFor();

@@ -148,29 +148,28 @@ impl Talkers {
 
     /// The first of a rule by a measure; `None` if there is no such rule.
     fn top(&self, rule: &Rule, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
-        let rules = self.rules.load();
-        let of = rules.iter().find(|of| of.rule == rule.name)?;
-        let figures = |measure| of.figures(measure, now);
-        let [admitted, denied, near] = [Measure::Admitted, Measure::Denied, Measure::Near].map(figures);
-        let ranked = match by {
-            Measure::Admitted => &admitted,
-            Measure::Denied => &denied,
-            Measure::Near => &near,
-        };
+        let figures = self.figures(rule, now)?;
+        let ranked = &figures[by as usize];
         let mut ranked: Vec<(&Vec<u8>, Figure)> = ranked.iter().map(|(key, it)| (key, *it)).collect();
         // By the key where figures are the same: the order does not change while nothing happens.
         ranked.sort_unstable_by(|(key, a), (other, b)| {
             (b.at_least, b.at_most).cmp(&(a.at_least, a.at_most)).then(key.cmp(other))
         });
-        let figure = |of: &HashMap<Vec<u8>, Figure>, key: &Vec<u8>| of.get(key).copied().unwrap_or_default();
-        let talker = |(key, _): (&Vec<u8>, Figure)| Talker {
-            client: client_text(rule, key),
-            key: key.clone(),
-            admitted: figure(&admitted, key),
-            denied: figure(&denied, key),
-            near: figure(&near, key),
-        };
-        Some(ranked.into_iter().filter(|(_, it)| it.at_most > 0).take(limit).map(talker).collect())
+        let ranked = ranked.into_iter().filter(|(_, it)| it.at_most > 0).take(limit);
+        Some(ranked.map(|(key, _)| talker(rule, key, &figures)).collect())
+    }
+
+    /// One client of a rule, if it is among those who are counted.
+    fn one(&self, rule: &Rule, key: &[u8], now: Moment) -> Option<Talker> {
+        let figures = self.figures(rule, now)?;
+        figures.iter().any(|of| of.contains_key(key)).then(|| talker(rule, key, &figures))
+    }
+
+    /// What is known of the clients of a rule, by each measure in its order.
+    fn figures(&self, rule: &Rule, now: Moment) -> Option<[HashMap<Vec<u8>, Figure>; Measure::COUNT]> {
+        let rules = self.rules.load();
+        let of = rules.iter().find(|of| of.rule == rule.name)?;
+        Some([Measure::Admitted, Measure::Denied, Measure::Near].map(|measure| of.figures(measure, now)))
     }
 
     /// Notes that were dropped, since another thread had the shard.
@@ -186,6 +185,16 @@ impl Engine {
         let rule = policy.rules.iter().find(|known| *known.name == *rule)?;
         self.talkers.top(rule, by, limit, self.limiter.limiter().now())
     }
+
+    /// What became of one client's checks under a rule in about the last minute, if it is among those who talk most.
+    pub(crate) fn talker(&self, rule: &Rule, key: &[u8]) -> Option<Talker> {
+        self.talkers.one(rule, key, self.limiter.limiter().now())
+    }
+}
+
+fn talker(rule: &Rule, key: &[u8], figures: &[HashMap<Vec<u8>, Figure>; Measure::COUNT]) -> Talker {
+    let [admitted, denied, near] = figures.each_ref().map(|of| of.get(key).copied().unwrap_or_default());
+    Talker { client: client_text(rule, key), key: key.to_vec(), admitted, denied, near }
 }
 
 #[cfg(test)]

@@ -31,6 +31,14 @@ export interface Buckets {
 export interface LookedAt extends Buckets {
   /** Blocks, allowances and overrides that are about this client, as far as its key says who it is; newest first. */
   readonly orders: readonly ClientOrder[];
+  /** What became of its checks under this rule in about the last minute; `null` if it is not among those who talk most. */
+  readonly lately: Lately | null;
+}
+
+export interface Lately {
+  readonly admitted: Times;
+  readonly denied: Times;
+  readonly near: Times;
 }
 
 export interface Operated extends Buckets {

@@ -99,3 +99,8 @@ export async function begin(): Promise<void> {
   }
   await look();
 }
+
+// Of several tabs that were signed out, all are signed in again where one is.
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && standing === 'signed-out') void look();
+});

@@ -19,7 +19,9 @@ use super::Operations;
 use super::call::{Call, done, ok};
 use super::on_record::refused;
 use super::rules::unknown_rule;
+use super::top::Times;
 use crate::http::{Problem, Reply, cost_of, millis_up, tokens_text};
+use crate::talkers::Talker;
 
 /// How long an operation is waited for that was told to all instances.
 const DONE_WITHIN: Duration = Duration::from_secs(2);
@@ -41,6 +43,20 @@ struct Shown {
     mode: &'static str,
 }
 
+/// What became of a client's checks in about the last minute.
+#[derive(Debug, Serialize)]
+struct Lately {
+    admitted: Times,
+    denied: Times,
+    near: Times,
+}
+
+impl From<Talker> for Lately {
+    fn from(Talker { admitted, denied, near, .. }: Talker) -> Lately {
+        Lately { admitted: admitted.into(), denied: denied.into(), near: near.into() }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct RawOperation {
@@ -60,11 +76,13 @@ pub(super) async fn look(call: Call) -> Result<Reply, Problem> {
     let buckets = shown(&buckets, cost).await?;
     let (parts, policy) = (&call.operations.engine.loaded().parts, call.operations.engine.limiter.policy());
     let known = policy.rules.iter().find(|known| &*known.name == rule);
-    let orders = known.and_then(|rule| {
+    let told = known.and_then(|rule| {
         let key = rule.key_of(key).ok()?;
-        Some(client_orders::about(&parts.orders, &policy, rule, &key))
+        let lately = call.operations.engine.talker(rule, &key).map(Lately::from);
+        Some((client_orders::about(&parts.orders, &policy, rule, &key), lately))
     });
-    ok(&json!({ "rule": rule, "key": key, "buckets": buckets, "orders": orders.unwrap_or_default() }))
+    let (orders, lately) = told.unwrap_or_default();
+    ok(&json!({ "rule": rule, "key": key, "buckets": buckets, "orders": orders, "lately": lately }))
 }
 
 /// `POST /buckets/reset`.

@@ -37,7 +37,7 @@ struct Client {
 
 /// How often: the truth is between the two.
 #[derive(Debug, Serialize)]
-struct Times {
+pub(super) struct Times {
     at_least: u64,
     at_most: u64,
 }

@@ -53,6 +53,8 @@ export interface Lane {
   /** When what was admitted went ahead: later, where it was told to wait. Ascending. */
   readonly left: Float64Array;
   readonly denied: Float64Array;
+  /** How many of these ask for more than there ever is. */
+  readonly never: number;
   readonly levels: readonly (readonly Point[])[];
   readonly busiest: Busiest | null;
 }
@@ -75,6 +77,7 @@ export function laneOf(trace: LaneTrace): Lane {
       trace.events.filter((told) => !isAdmitted(told)),
       ([at]) => at,
     ),
+    never: trace.events.filter(([, , outcome]) => outcome === NEVER).length,
     levels: trace.levels ?? (trace.level ? [trace.level] : []),
     busiest: busiestOf(trace, through),
   };

@@ -7,6 +7,7 @@ use tollgate::policy::{Facts, Order, StandingOrder, Who};
 use tollgate_records::Role;
 
 use super::door::TestDoor;
+use crate::door::Door;
 use crate::filed::Filed;
 
 /// Spends tokens of a user.
@@ -44,6 +45,25 @@ async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records(
         door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
         assert_eq!(look().await["balance"], 10);
     }
+}
+
+#[tokio::test]
+async fn who_looks_at_a_client_sees_what_became_of_its_last_checks() {
+    let door = TestDoor::without_records(None).await;
+    let engine = &door.gatehouse.engine;
+    let facts = Facts { user: Some("ann"), ..Facts::new("GET", "/") };
+    for _ in 0..12 {
+        let decision = engine.limiter.check(&facts);
+        engine.note_decision(Door::Http, &decision, engine.limiter.limiter().now());
+    }
+    let lately = async |user: &str| {
+        let path = format!("/admin/v1/buckets?rule=per-user&key=user%3A{user}");
+        door.get(&path).expect(200).await.json()["lately"].clone()
+    };
+    let of_ann = lately("ann").await;
+    assert_eq!(of_ann["admitted"], json!({ "at_least": 10, "at_most": 10 }));
+    assert_eq!(of_ann["denied"], json!({ "at_least": 2, "at_most": 2 }));
+    assert_eq!(lately("bob").await, json!(null));
 }
 
 #[tokio::test]
