@@ -51,8 +51,9 @@ async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records(
 async fn who_looks_at_a_client_sees_what_became_of_its_last_checks() {
     let door = TestDoor::without_records(None).await;
     let engine = &door.gatehouse.engine;
-    let facts = Facts { user: Some("ann"), ..Facts::new("GET", "/") };
-    for _ in 0..12 {
+    for address in 1..=12 {
+        let address = Some([192, 0, 2, address].into());
+        let facts = Facts { user: Some("ann"), address, ..Facts::new("GET", "/") };
         let decision = engine.limiter.check(&facts);
         engine.note_decision(Door::Http, &decision, engine.limiter.limiter().now());
     }
