@@ -43,7 +43,9 @@ describe('the level at a moment', () => {
 describe('a lane', () => {
   const lane = laneOf(TRACE);
   it('counts what asks for more than there ever is', () => {
-    expect([lane.never, laneOf({ ...TRACE, events: [told(0, 3), told(1, 0), told(2, 3)] }).never]).toEqual([0, 2]);
+    expect([lane.never, laneOf({ ...TRACE, events: [told(0, 3), told(1, 0), told(2, 3)] }).never]).toEqual([
+      0, 2,
+    ]);
   });
   it('tells when a request was admitted from when it went ahead', () => {
     expect([...lane.admitted]).toEqual([0, 0, 0]);
