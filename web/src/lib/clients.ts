@@ -3,6 +3,7 @@
 import { ask, query } from './api';
 import type { ClientOrder } from './orders';
 import type { RuleInForce } from './rules';
+import type { Talker, Top, ViolationEvent } from './types';
 
 /** How a bucket stands. */
 export interface Bucket {
@@ -35,49 +36,12 @@ export interface LookedAt extends Buckets {
   readonly lately: Lately | null;
 }
 
-export interface Lately {
-  readonly admitted: Times;
-  readonly denied: Times;
-  readonly near: Times;
-}
+/** The figures of a talker. */
+export type Lately = Pick<Talker, 'admitted' | 'denied' | 'near'>;
 
 export interface Operated extends Buckets {
   /** Whether it is done on this instance; else it will be. */
   readonly done: boolean;
-}
-
-export interface Times {
-  readonly at_least: number;
-  readonly at_most: number;
-}
-
-export interface Talker {
-  readonly client: string;
-  /** As buckets and orders are asked for, if it can be told. */
-  readonly key: string | null;
-  readonly admitted: Times;
-  readonly denied: Times;
-  readonly near: Times;
-}
-
-export interface Top {
-  readonly rules: readonly { readonly rule: string; readonly clients: readonly Talker[] }[];
-  readonly left_out: number;
-}
-
-export interface Violation {
-  readonly violation_id?: number;
-  readonly requested_at: string;
-  readonly rule: string;
-  readonly bucket_key: string;
-  readonly user: string | null;
-  readonly address: string | null;
-  readonly endpoint: string | null;
-  readonly tokens_at_time: number;
-  readonly cost: number;
-  readonly reason: string;
-  readonly door: string;
-  readonly sampled_for: number;
 }
 
 export interface AuditLine {
@@ -120,7 +84,7 @@ export function top(options: {
 
 export function violations(
   filter: Readonly<Record<string, string | number | undefined>>,
-): Promise<{ readonly violations: readonly Violation[]; readonly cursor: string | null }> {
+): Promise<{ readonly violations: readonly ViolationEvent[]; readonly cursor: string | null }> {
   return ask(`/admin/v1/violations${query(filter)}`);
 }
 

@@ -1,5 +1,7 @@
 /** Numbers and times as people read them; times in the viewer's zone. */
 
+import type { Times } from './types';
+
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const fine = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
@@ -20,6 +22,11 @@ const full = new Intl.DateTimeFormat(undefined, {
 /** `1,234`; from 100,000 on `123.5K`. */
 export function count(value: number): string {
   return Math.abs(value) < 100_000 ? whole.format(value) : short.format(value);
+}
+
+/** `17`, or `59–78` where the truth is somewhere between. */
+export function times({ at_least, at_most }: Times): string {
+  return at_least === at_most ? count(at_most) : `${count(at_least)}–${count(at_most)}`;
 }
 
 /** Up to two decimals. */
