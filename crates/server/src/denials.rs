@@ -131,7 +131,9 @@ impl Engine {
                 && let Some(denied) =
                     answering.violated().find(|denied| denied.standing.rule() == stored.rule)
             {
-                (stored.reason, stored.tokens) = (denied.called(), held(denied.standing.left()));
+                // It has filled a little since; but it did not hold what was asked.
+                let left = held(denied.standing.left()).0.min(stored.cost.0 - 1);
+                (stored.reason, stored.tokens) = (denied.called(), MicroTokens(left));
             }
             sampled.store(&stored);
         });

@@ -10,7 +10,8 @@
 //!   └─────────────────┴────────────────────┴────────┘      └─────────────────┴────────────────────┘
 //! ```
 //!
-//! It promises never to store more than so many of a key and second, and never to say of a stored one that it stands for more than there were.
+//! It promises never to store more than so many of a key and second (but for threads that are whole seconds late), and never to say of a stored one that
+//! it stands for more than there were.
 //! It does not count: whoever asks counts what it is told.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,6 +59,17 @@ pub(crate) struct Sampler {
 #[repr(align(64))]
 struct Set([AtomicU64; WAYS]);
 
+/// Whether there is room for a key that was not found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Room {
+    /// This slot, whose word this was; it may have changed since.
+    At(usize, u64),
+    /// Somebody has just taken a slot for it.
+    Taken,
+    /// All slots are of keys that were denied this second.
+    Full,
+}
+
 /// A word for each slot: the tag of a key in the high half, how many of it were skipped in the low one.
 #[derive(Debug)]
 struct Lane(Box<[AtomicU64]>);
@@ -86,32 +98,46 @@ impl Sampler {
         let set = &self.sets[at];
         let tag = (hash >> TAG_SHIFT).max(1);
         let second = second.unsigned_abs() % SECONDS;
+        // Asked once: whoever may store takes a row of the budget.
+        let mut answer = None;
+        let mut may_store = || *answer.get_or_insert_with(&may_store);
         for _ in 0..ATTEMPTS_MAX {
             let Some((way, word)) = set.way_of(tag) else {
                 if self.stored_per_second == 0 || !may_store() {
                     return Sample::Out;
                 }
-                // Whoever was there is only remembered by the totals.
-                let Some((way, word)) = set.quietest(second) else { return Sample::Out };
-                if set.swap(way, word, Slot { tag, second, stored: 1 }) {
-                    return Sample::Stored { sampled_for: 1 };
+                match set.room_for(tag, second) {
+                    Room::Full => return Sample::Out,
+                    Room::Taken => {}
+                    Room::At(way, word) => {
+                        // Whoever was there is only remembered by the totals, and so is what this key left here before.
+                        self.take_skipped(at * WAYS + way, tag);
+                        if set.swap(way, word, Slot { tag, second, stored: 1 }) {
+                            return Sample::Stored { sampled_for: 1 };
+                        }
+                    }
                 }
                 continue;
             };
             let (slot, place) = (Slot::of(word), at * WAYS + way);
             let is_next = is_later(second, slot.second);
-            let is_full = (!is_next && slot.stored >= self.stored_per_second) || self.stored_per_second == 0;
-            if is_full || !may_store() {
+            // A thread that is late is not stored: its second may be full, and nobody knows any more.
+            let has_room = is_next || (slot.second == second && slot.stored < self.stored_per_second);
+            if self.stored_per_second == 0 || !has_room || !may_store() {
                 self.skipped[lane()].skip(place, tag);
                 return Sample::Out;
             }
-            let (window, stored) = if is_next { (second, 1) } else { (slot.second, slot.stored + 1) };
-            if set.swap(way, word, Slot { tag, second: window, stored }) {
-                let skipped: u64 = self.skipped.iter().map(|lane| lane.take(place, tag)).sum();
-                return Sample::Stored { sampled_for: 1 + skipped };
+            let stored = if is_next { 1 } else { slot.stored + 1 };
+            if set.swap(way, word, Slot { tag, second, stored }) {
+                return Sample::Stored { sampled_for: 1 + self.take_skipped(place, tag) };
             }
         }
         Sample::Out
+    }
+
+    /// Takes out what all lanes have skipped of the key at this place.
+    fn take_skipped(&self, place: usize, tag: u64) -> u64 {
+        self.skipped.iter().map(|lane| lane.take(place, tag)).sum()
     }
 }
 
@@ -144,12 +170,14 @@ impl Set {
         words.find(|(_, word)| word >> TAG_SHIFT == tag)
     }
 
-    /// A slot that a key may take: of nobody, or the longest quiet. `None` if all are of keys that were denied this second.
-    fn quietest(&self, second: u64) -> Option<(usize, u64)> {
+    /// Where a key that was not found may go: to a slot of nobody, or the longest quiet.
+    fn room_for(&self, tag: u64, second: u64) -> Room {
         let mut quietest: Option<(usize, u64, u64)> = None;
         for (way, slot) in self.0.iter().enumerate() {
             let word = slot.load(Ordering::Relaxed);
             let quiet = match Slot::of(word) {
+                // Two threads would pick the same slot; so whoever is too late for that sees the key, and never gives it a second one.
+                slot if slot.tag == tag => return Room::Taken,
                 Slot { tag: 0, .. } => u64::MAX,
                 slot if is_later(second, slot.second) => second.wrapping_sub(slot.second) % SECONDS,
                 _ => continue,
@@ -158,7 +186,7 @@ impl Set {
                 quietest = Some((way, word, quiet));
             }
         }
-        quietest.map(|(way, word, _)| (way, word))
+        quietest.map_or(Room::Full, |(way, word, _)| Room::At(way, word))
     }
 
     /// Writes a slot, if nobody did since.

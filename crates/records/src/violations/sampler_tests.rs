@@ -131,7 +131,58 @@ fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
 }
 
 #[test]
-fn threads_that_deny_the_same_keys_store_no_more_and_claim_no_more_than_there_were() {
+fn threads_that_meet_a_new_key_at_once_store_no_more_of_it() {
+    const THREADS: usize = 4;
+    const SECONDS: i64 = 3_000;
+    for stored_per_second in [1, 3] {
+        let (sampler, start) = (Sampler::new(stored_per_second), std::sync::Barrier::new(THREADS));
+        let play = || {
+            let second_by_second = (0..SECONDS).map(|second| {
+                start.wait();
+                let new = mix(u64::try_from(second).unwrap() + 1);
+                let stored = (0..6).filter(|_| sampler.sample(new, second, || true) != Sample::Out);
+                stored.count()
+            });
+            second_by_second.collect::<Vec<usize>>()
+        };
+        let stored: Vec<Vec<usize>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(play)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for second in 0..usize::try_from(SECONDS).unwrap() {
+            let of_all: usize = stored.iter().map(|of_thread| of_thread[second]).sum();
+            assert!(of_all <= stored_per_second as usize, "{of_all} of second {second}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_was_driven_out_brings_nothing_of_before() {
+    let sampler = Sampler::new(1);
+    // All of one set.
+    let key = |number: u64| mix(number) << TAG_SHIFT;
+    for _ in 0..1_000 {
+        sampler.sample(key(1), 100, || true);
+    }
+    for other in 2..10 {
+        assert_eq!(sampler.sample(key(other), 200, || true), Sample::Stored { sampled_for: 1 });
+    }
+    assert_eq!(sampler.sample(key(1), 50_000, || true), Sample::Stored { sampled_for: 1 });
+    assert_eq!(sampler.sample(key(1), 50_001, || true), Sample::Stored { sampled_for: 1 });
+}
+
+#[test]
+fn late_threads_add_nothing_to_a_second_that_is_full() {
+    let sampler = Sampler::new(3);
+    let stored = |second| sampler.sample(mix(1), second, || true) != Sample::Out;
+    assert_eq!(
+        [100, 100, 100, 100, 101, 100, 100, 101].map(stored),
+        [true, true, true, false, true, false, false, true]
+    );
+}
+
+#[test]
+fn threads_that_deny_the_same_keys_claim_no_more_than_there_were() {
     const THREADS: u64 = 12;
     const EACH: u64 = 20_000;
     let sampler = Sampler::new(3);

@@ -78,7 +78,10 @@ pub(super) async fn look(call: Call) -> Result<Reply, Problem> {
     let known = policy.rules.iter().find(|known| &*known.name == rule);
     let told = known.and_then(|rule| {
         let key = rule.key_of(key).ok()?;
-        let lately = call.operations.engine.talker(rule, &key).map(Lately::from);
+        // Who has another limit by an order is counted under that.
+        let limiting = client_orders::limiting(&parts.orders, rule, &key);
+        let counted = limiting.and_then(|name| policy.rules.iter().find(|known| *known.name == *name));
+        let lately = call.operations.engine.talker(counted.unwrap_or(rule), &key).map(Lately::from);
         Some((client_orders::about(&parts.orders, &policy, rule, &key), lately))
     });
     let (orders, lately) = told.unwrap_or_default();

@@ -82,8 +82,15 @@ async fn a_client_with_a_limit_of_its_own_is_looked_at_filled_and_given_tokens_u
     engine.reload(true).unwrap();
     let look = async |key: &str| {
         let asking = door.get(&format!("/admin/v1/buckets?rule=per-client&key={key}")).token(&token);
-        asking.expect(200).await.json()["buckets"][0].clone()
+        asking.expect(200).await.json()
     };
+    let facts = Facts { address: Some([192, 0, 2, 7].into()), ..Facts::new("GET", "/") };
+    for _ in 0..20 {
+        let decision = engine.limiter.check(&facts);
+        engine.note_decision(Door::Http, &decision, engine.limiter.limiter().now());
+    }
+    assert_eq!(look("192.0.2.7").await["lately"]["admitted"]["at_least"], 20, "they are counted there, too");
+    let look = async |key: &str| look(key).await["buckets"][0].clone();
     let reset = json!({ "rule": "per-client", "key": "192.0.2.7", "reason": "a launch" });
     door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
     let (one, other) = (look("192.0.2.7").await, look("192.0.2.8").await);
