@@ -1,7 +1,9 @@
 //! Rounds: every contender runs the whole stream once per round, one after the other, so that a disturbance of the
 //! machine hits all alike. Refuses rounds whose verdicts are not the expected ones; knows no names of cases.
 
+use std::iter;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +16,9 @@ use crate::stopwatch::Lap;
 
 /// Part of the stream that warms a contender up before its rounds.
 const WARM_UP_DIVISOR: usize = 4;
+/// Checks that a thread takes from the stream at once: few, so that a thread that lost its core for a while leaves the rest to the others, as those of a
+/// service do, and even, so that every second one is a half of them.
+const PIECE_CHECKS: usize = 4_096;
 /// A share of admissions that still counts as all: a crowded table may deny a few.
 const ADMITTED_SHARE_MIN: f64 = 0.99;
 
@@ -41,7 +46,8 @@ pub(crate) enum Expected {
     Half,
 }
 
-struct Round {
+/// What one contender did in one round.
+pub(crate) struct Round {
     /// Wall time × threads.
     spent: Duration,
     /// Part of it in which a thread had no core.
@@ -51,6 +57,11 @@ struct Round {
 
 /// Warms up each contender, then measures all of them round by round.
 pub(crate) fn run(contenders: &[Contender<'_>], plan: &Plan<'_>) -> Result<Vec<Row>, Problem> {
+    summaries(contenders, &measured(contenders, plan), plan)
+}
+
+/// The rounds of each contender, in their order.
+pub(crate) fn measured(contenders: &[Contender<'_>], plan: &Plan<'_>) -> Vec<Vec<Round>> {
     let warm_up = plan.stream.len().div_ceil(WARM_UP_DIVISOR);
     for contender in contenders {
         round(contender.subject, &Plan { stream: &plan.stream[..warm_up], ..*plan });
@@ -63,28 +74,46 @@ pub(crate) fn run(contenders: &[Contender<'_>], plan: &Plan<'_>) -> Result<Vec<R
             rounds[at].push(round(contenders[at].subject, plan));
         }
     }
-    contenders.iter().zip(rounds).map(|(contender, rounds)| summary(contender.name, &rounds, plan)).collect()
+    rounds
 }
 
-/// Splits the stream among the threads, which start together.
+/// A row for each contender.
+pub(crate) fn summaries(
+    contenders: &[Contender<'_>],
+    rounds: &[Vec<Round>],
+    plan: &Plan<'_>,
+) -> Result<Vec<Row>, Problem> {
+    contenders.iter().zip(rounds).map(|(contender, rounds)| summary(contender.name, rounds, plan)).collect()
+}
+
+/// How many times as much one contender does in the time of another, round by round: whatever slows the machine down for longer than a round slows both.
+pub(crate) fn speed_beside(rounds: &[Round], beside: &[Round]) -> Spread {
+    let ratio = |(round, beside): (&Round, &Round)| beside.spent.as_secs_f64() / round.spent.as_secs_f64();
+    Spread::of(rounds.iter().zip(beside).map(ratio).collect())
+}
+
+/// The threads start together and take the stream piece by piece until nothing is left.
 fn round(subject: &dyn Subject, plan: &Plan<'_>) -> Round {
-    let parts: Vec<&[String]> =
-        plan.stream.chunks(plan.stream.len().div_ceil(plan.threads as usize)).collect();
-    let start = Barrier::new(parts.len());
-    let work = |part: &[String]| {
+    let pieces: Vec<&[String]> = plan.stream.chunks(PIECE_CHECKS).collect();
+    let taken = AtomicUsize::new(0);
+    let start = Barrier::new(plan.threads as usize);
+    let take = || pieces.get(taken.fetch_add(1, Ordering::Relaxed));
+    let check = |piece: &&[String]| match plan.mode {
+        Mode::Single => subject.check_stream(piece),
+        Mode::Batch16 => subject.check_batches(piece),
+    };
+    let work = || {
         start.wait();
         let waited_before = core_wait::nanos_so_far();
-        let (lap, admitted) = Lap::of(|| match plan.mode {
-            Mode::Single => subject.check_stream(part),
-            Mode::Batch16 => subject.check_batches(part),
-        });
+        let (lap, admitted) = Lap::of(|| iter::from_fn(take).map(check).sum::<u64>());
         let waited = core_wait::nanos_so_far().zip(waited_before).map_or(0, |(after, before)| after - before);
         (lap, (Duration::from_nanos(waited), admitted))
     };
     let done: Vec<(Lap, (Duration, u64))> = thread::scope(|scope| {
-        let running: Vec<_> = parts.iter().map(|&part| scope.spawn(move || work(part))).collect();
+        let running: Vec<_> = (0..plan.threads).map(|_| scope.spawn(work)).collect();
         running.into_iter().map(|thread| thread.join().expect("a subject panicked")).collect()
     });
+    subject.settle();
     let (laps, counts): (Vec<Lap>, Vec<(Duration, u64)>) = done.into_iter().unzip();
     Round {
         spent: Lap::span(&laps).unwrap_or_default() * plan.threads,
@@ -128,7 +157,9 @@ fn share(part: u64, whole: u64) -> f64 {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-    use super::{Contender, Expected, Mode, Plan, Subject, run, share};
+    use super::{
+        Contender, Duration, Expected, Mode, Plan, Round, Spread, Subject, run, share, speed_beside,
+    };
 
     /// Admits everything and counts it.
     #[derive(Default)]
@@ -142,7 +173,7 @@ mod tests {
     }
 
     fn run_on(open: &Open, threads: u32, expected: Expected) -> Result<usize, String> {
-        let stream = vec!["user:0".to_owned(); 101];
+        let stream = vec!["user:0".to_owned(); 10_001];
         let plan = Plan { stream: &stream, threads, mode: Mode::Single, rounds: 5, expected };
         let rows = run(&[Contender { name: "open", subject: open }], &plan);
         rows.map(|rows| rows.len()).map_err(|problem| problem.to_string())
@@ -153,7 +184,7 @@ mod tests {
         for threads in [1, 2, 3] {
             let open = Open::default();
             assert_eq!(run_on(&open, threads, Expected::Admitted), Ok(1));
-            assert_eq!(open.0.into_inner(), 26 + 5 * 101, "a quarter to warm up, then five rounds");
+            assert_eq!(open.0.into_inner(), 2_501 + 5 * 10_001, "a quarter to warm up, then five rounds");
         }
     }
 
@@ -161,9 +192,16 @@ mod tests {
     fn verdicts_that_were_not_expected_make_no_figure() {
         let message = run_on(&Open::default(), 1, Expected::Denied).unwrap_err();
         assert!(
-            message.starts_with("open admitted 505 of 505 checks where all should be Denied"),
+            message.starts_with("open admitted 50005 of 50005 checks where all should be Denied"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn contenders_are_compared_round_by_round() {
+        let round = |ms| Round { spent: Duration::from_millis(ms), waited: Duration::ZERO, admitted: 0 };
+        let (slow, fast) = ([round(20), round(400), round(40)], [round(10), round(100), round(20)]);
+        assert_eq!(speed_beside(&slow, &fast), Spread { median: 0.5, min: 0.25, max: 0.5 });
     }
 
     #[test]

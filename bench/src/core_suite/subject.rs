@@ -20,6 +20,9 @@ pub(crate) trait Subject: Sync {
         self.check_stream(keys)
     }
 
+    /// Does what a round left for later, outside of its time: nobody else's round pays for it.
+    fn settle(&self) {}
+
     /// Keys that were turned away or pushed out for want of room; a map that grows loses none.
     fn keys_lost(&self) -> u64 {
         0

@@ -8,6 +8,7 @@ use tollgate::policy::{Facts, Policy};
 use tollgate::{Decision, Limiter, Moment, PolicyLimiter};
 use tollgate_records::{MicroTokens, Timestamp, Violation, ViolationLog};
 
+use super::filing_room::FilingRoom;
 use crate::core_suite::subject::Subject;
 use crate::problem::Problem;
 
@@ -20,15 +21,16 @@ rules:
 const PATHS: [&str; 2] = ["/open", "/closed"];
 
 /// A limiter whose denials are noted, if there is a log.
-pub(crate) struct HalfDenied {
+pub(crate) struct HalfDenied<'r> {
     limiter: PolicyLimiter,
     log: Option<ViolationLog>,
+    filing_room: Option<&'r FilingRoom>,
     denied: AtomicU64,
 }
 
-impl HalfDenied {
+impl<'r> HalfDenied<'r> {
     /// Room for `users` under both rules; nobody may pass the closed gate any more.
-    pub(crate) fn new(users: u32, log: Option<ViolationLog>) -> Result<HalfDenied, Problem> {
+    pub(crate) fn new(users: u32, filing_room: Option<&'r FilingRoom>) -> Result<HalfDenied<'r>, Problem> {
         let policy =
             Policy::parse("bench.yaml", POLICY).map_err(|mistakes| Problem::failed(mistakes.to_string()))?;
         let limiter = Limiter::builder().keys_max(2 * users as usize + 1).build_with_policy(policy);
@@ -39,7 +41,8 @@ impl HalfDenied {
                 let _ = black_box(limiter.check(&facts(path, &user)));
             }
         }
-        Ok(HalfDenied { limiter, log, denied: AtomicU64::new(0) })
+        let log = filing_room.map(FilingRoom::log);
+        Ok(HalfDenied { limiter, log, filing_room, denied: AtomicU64::new(0) })
     }
 
     /// How many checks were denied.
@@ -72,7 +75,7 @@ fn facts<'a>(path: &'a str, user: &'a str) -> Facts<'a> {
     Facts { address: Some([192, 0, 2, 7].into()), user: Some(user), ..Facts::new("GET", path) }
 }
 
-impl Subject for HalfDenied {
+impl Subject for HalfDenied<'_> {
     fn check_stream(&self, keys: &[String]) -> u64 {
         let mut admitted = 0;
         for (user, path) in keys.iter().zip(PATHS.iter().cycle()) {
@@ -87,6 +90,12 @@ impl Subject for HalfDenied {
         }
         self.denied.fetch_add(keys.len() as u64 - admitted, Ordering::Relaxed);
         admitted
+    }
+
+    fn settle(&self) {
+        if let Some(filing_room) = self.filing_room {
+            filing_room.settle();
+        }
     }
 }
 

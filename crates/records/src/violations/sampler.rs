@@ -20,12 +20,14 @@ use super::lane::{LANES, lane};
 
 /// Most that can be stored of a key and second.
 const STORED_PER_SECOND_MAX: u32 = 15;
-/// Keys that can be told apart within a second; further ones are not stored.
-pub const KEYS_SAMPLED_MAX: usize = SETS * WAYS;
+/// Most keys that can be told apart within a second; further ones are not stored.
+pub const KEYS_SAMPLED_MAX: usize = 16_384;
 
 /// A set is a cache line.
 const WAYS: usize = 8;
-const SETS: usize = 2_048;
+/// Room for each row that a second may have: so few keys meet in one set that hardly one finds it full. No more than that, since whoever denies reads the
+/// table: a small one stays in the cache of the processor.
+const PLACES_PER_ROW: usize = 4;
 /// A slot that changes under our hands so often belongs to a key that many threads deny: this one more is in the totals alone.
 const ATTEMPTS_MAX: usize = 4;
 /// Clocks of threads differ by less; a slot that is further ahead is of a clock that was set back.
@@ -83,10 +85,12 @@ struct Slot {
 }
 
 impl Sampler {
-    /// Stores the first so many of each key and second, [`STORED_PER_SECOND_MAX`] at most.
-    pub(crate) fn new(stored_per_second: u32) -> Sampler {
-        let sets = (0..SETS).map(|_| Set::default()).collect();
-        let lane = |_| Lane((0..KEYS_SAMPLED_MAX).map(|_| AtomicU64::new(0)).collect());
+    /// Stores the first so many of each key and second, [`STORED_PER_SECOND_MAX`] at most, where all keys together have so many rows a second.
+    pub(crate) fn new(stored_per_second: u32, rows_per_second: u32) -> Sampler {
+        let rows = usize::try_from(rows_per_second).unwrap_or(usize::MAX);
+        let places = rows.saturating_mul(PLACES_PER_ROW).clamp(WAYS, KEYS_SAMPLED_MAX).next_power_of_two();
+        let sets = (0..places / WAYS).map(|_| Set::default()).collect();
+        let lane = |_| Lane((0..places).map(|_| AtomicU64::new(0)).collect());
         let skipped = Box::new(std::array::from_fn(lane));
         Sampler { sets, skipped, stored_per_second: u64::from(stored_per_second.min(STORED_PER_SECOND_MAX)) }
     }
@@ -94,7 +98,7 @@ impl Sampler {
     /// What becomes of a denial of the key with this hash. `may_store` is asked only for one that would be stored.
     #[inline]
     pub(crate) fn sample(&self, hash: u64, second: i64, may_store: impl Fn() -> bool) -> Sample {
-        let at = usize::try_from(hash).unwrap_or(usize::MAX) % SETS;
+        let at = usize::try_from(hash).unwrap_or(usize::MAX) & (self.sets.len() - 1);
         let set = &self.sets[at];
         let tag = (hash >> TAG_SHIFT).max(1);
         let second = second.unsigned_abs() % SECONDS;

@@ -87,7 +87,7 @@ impl ViolationLog {
     pub fn new(records: Option<Records>, settings: ViolationSettings) -> ViolationLog {
         let (intake, taken) = mpsc::channel(INTAKE_MAX);
         let (flushes, asked) = mpsc::channel(FLUSHES_MAX);
-        let sampler = Sampler::new(settings.rows_per_key_per_second);
+        let sampler = Sampler::new(settings.rows_per_key_per_second, settings.rows_per_second);
         let budget = RowBudget::new(settings.rows_per_second);
         let back_room = Arc::new(BackRoom::new(taken, records.is_some(), settings));
         let mut tasks = vec![tokio::spawn(Arc::clone(&back_room).take_in_for_ever()).abort_handle()];
