@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::problem::Problem;
 use crate::text_table::TextTable;
 
-const ROUNDS: u32 = 15;
+const ROUNDS: u32 = 31;
 const QUICK_DIVISOR: u32 = 40;
 const USERS: u32 = 100_000;
 /// About a second: so long a round sees the rows of a second filed, and not only noted.

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 const POLICY: &str = "
 rules:
   - {name: closed, scope: user, match: {path: /closed}, rate: 1/d, burst: 1}
-  - {name: open, scope: user, match: {path: /open}, rate: 24/h, burst: 30000000}
+  - {name: open, scope: user, match: {path: /open}, rate: 10000000/s, burst: 10000000}
 ";
 const PATHS: [&str; 2] = ["/open", "/closed"];
 
@@ -53,8 +53,7 @@ impl<'r> HalfDenied<'r> {
     #[inline]
     fn note(&self, log: &ViolationLog, facts: &Facts<'_>, decision: &Decision, now: Moment) {
         let Some(rule) = decision.violated().next() else { return };
-        let since_1970 = self.limiter.wall_time_at(now);
-        let at = Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX));
+        let at = Timestamp::from_unix(self.limiter.wall_time_at(now));
         let Some(sampled) = log.sample(&rule.name, decision.identity(), at) else { return };
         sampled.store(&Violation {
             rule: &rule.name,

@@ -8,5 +8,5 @@ use crate::Timestamp;
 #[expect(clippy::disallowed_methods, reason = "the date of a record; nothing is decided by it but expiry")]
 pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+    Timestamp::from_unix(since_1970)
 }

@@ -1,6 +1,7 @@
 //! When something was: one type for `TIMESTAMPTZ` of PostgreSQL and for ISO 8601 text of SQLite.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use sqlx::encode::IsNull;
@@ -37,6 +38,13 @@ impl Timestamp {
     /// By whole seconds since 1970; those that no calendar has are the last that can be counted.
     pub const fn from_unix_seconds(seconds: i64) -> Timestamp {
         Timestamp(seconds.saturating_mul(MICROS_PER_SECOND))
+    }
+
+    /// So long after 1970, rounded down to microseconds; what no calendar has is the last that can be counted.
+    pub fn from_unix(since_1970: Duration) -> Timestamp {
+        let seconds = i64::try_from(since_1970.as_secs()).unwrap_or(i64::MAX);
+        let micros = i64::from(since_1970.subsec_micros());
+        Timestamp(seconds.saturating_mul(MICROS_PER_SECOND).saturating_add(micros))
     }
 
     /// Microseconds since 1970.
@@ -190,6 +198,12 @@ mod tests {
         read("2000-01-01 00:00:00", POSTGRES_EPOCH_MICROS);
         read("2024-02-29T12:34:56.789Z", 1_709_210_096_789_000);
         read("1969-12-31T23:59:59.999999Z", -1);
+    }
+
+    #[test]
+    fn a_duration_since_1970_is_rounded_down_and_bounded() {
+        assert_eq!(Timestamp::from_unix(Duration::new(3, 4_999)), Timestamp(3_000_004));
+        assert_eq!(Timestamp::from_unix(Duration::MAX), Timestamp(i64::MAX));
     }
 
     #[test]

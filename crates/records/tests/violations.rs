@@ -52,7 +52,14 @@ fn denial<'a>(rule: &'a str, key: &'a str, at: Timestamp) -> Violation<'a> {
 }
 
 fn log(records: &Records) -> ViolationLog {
-    ViolationLog::new(Some(records.clone()), ViolationSettings::default())
+    ViolationLog::new(Some(records.clone()), thousands_a_second())
+}
+
+/// More rows a second than any test here has keys.
+fn thousands_a_second() -> ViolationSettings {
+    let mut settings = ViolationSettings::default();
+    settings.rows_per_second = 4_000;
+    settings
 }
 
 /// Every row, newest first.

@@ -76,8 +76,7 @@ impl Engine {
 
     /// When that was by the wall clock.
     fn date(&self, now: Moment) -> Timestamp {
-        let since_1970 = self.limiter.wall_time_at(now);
-        Timestamp::from_unix_micros(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
+        Timestamp::from_unix(self.limiter.wall_time_at(now))
     }
 
     fn file_denial(

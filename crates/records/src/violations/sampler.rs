@@ -16,7 +16,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::lane::{LANES, lane};
+use super::lane::{LANES, Lane};
 
 /// Most that can be stored of a key and second.
 const STORED_PER_SECOND_MAX: u32 = 15;
@@ -53,7 +53,7 @@ pub(crate) enum Sample {
 pub(crate) struct Sampler {
     sets: Box<[Set]>,
     /// What was skipped of each slot's key, by lane.
-    skipped: Box<[Lane; LANES]>,
+    skipped: Box<[Skipped; LANES]>,
     stored_per_second: u64,
 }
 
@@ -72,9 +72,9 @@ enum Room {
     Full,
 }
 
-/// A word for each slot: the tag of a key in the high half, how many of it were skipped in the low one.
+/// A word of a lane for each slot: the tag of a key in the high half, how many of it were skipped in the low one.
 #[derive(Debug)]
-struct Lane(Box<[AtomicU64]>);
+struct Skipped(Box<[AtomicU64]>);
 
 /// A slot's word, taken apart. A tag is never 0, so a word of 0 is nobody's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ impl Sampler {
         let rows = usize::try_from(rows_per_second).unwrap_or(usize::MAX);
         let places = rows.saturating_mul(PLACES_PER_ROW).clamp(WAYS, KEYS_SAMPLED_MAX).next_power_of_two();
         let sets = (0..places / WAYS).map(|_| Set::default()).collect();
-        let lane = |_| Lane((0..places).map(|_| AtomicU64::new(0)).collect());
+        let lane = |_| Skipped((0..places).map(|_| AtomicU64::new(0)).collect());
         let skipped = Box::new(std::array::from_fn(lane));
         Sampler { sets, skipped, stored_per_second: u64::from(stored_per_second.min(STORED_PER_SECOND_MAX)) }
     }
@@ -128,7 +128,7 @@ impl Sampler {
             // A thread that is late is not stored: its second may be full, and nobody knows any more.
             let has_room = is_next || (slot.second == second && slot.stored < self.stored_per_second);
             if self.stored_per_second == 0 || !has_room || !may_store() {
-                self.skipped[lane()].skip(place, tag);
+                self.skipped[Lane::of_this_thread().index()].skip(place, tag);
                 return Sample::Out;
             }
             let stored = if is_next { 1 } else { slot.stored + 1 };
@@ -145,7 +145,7 @@ impl Sampler {
     }
 }
 
-impl Lane {
+impl Skipped {
     /// Counts one more of this key. Of two threads that share the lane and count at once, one is in the totals alone.
     #[inline]
     fn skip(&self, place: usize, tag: u64) {
@@ -170,8 +170,12 @@ impl Set {
     /// The slot of a key, and its word; it may have changed since.
     #[inline]
     fn way_of(&self, tag: u64) -> Option<(usize, u64)> {
-        let mut words = self.0.iter().map(|slot| slot.load(Ordering::Relaxed)).enumerate();
-        words.find(|(_, word)| word >> TAG_SHIFT == tag)
+        // All of them at once: where a key lies is anybody's guess, the processor's too.
+        let words = self.0.each_ref().map(|slot| slot.load(Ordering::Relaxed));
+        let is_it = |way: usize| u32::from(words[way] >> TAG_SHIFT == tag) << way;
+        let found = (0..WAYS).fold(0, |found, way| found | is_it(way));
+        let way = found.trailing_zeros() as usize;
+        words.get(way).map(|word| (way, *word))
     }
 
     /// Where a key that was not found may go: to a slot of nobody, or the longest quiet.

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::{
-    KEYS_SAMPLED_MAX, SECONDS, SETS, SKIPPED_MAX, Sample, Sampler, Slot, TAG_SHIFT, WAYS, is_later, lane,
-};
+use super::{KEYS_SAMPLED_MAX, Lane, SECONDS, SKIPPED_MAX, Sample, Sampler, Slot, TAG_SHIFT, is_later};
 
 /// A generator of our own, so that a failure is replayed by its seed.
 struct Splitmix(u64);
@@ -25,6 +23,11 @@ fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
+}
+
+/// With as many places as there can be.
+fn sampler(stored_per_second: u32) -> Sampler {
+    Sampler::new(stored_per_second, u32::MAX)
 }
 
 /// A key's denials, counted without bounds.
@@ -55,7 +58,7 @@ fn the_first_of_each_second_are_stored_and_stand_for_exactly_the_others() {
         let mut random = Splitmix(seed);
         let stored_per_second = u32::try_from(random.below(6)).unwrap();
         let keys = 1 + random.below(200);
-        let sampler = Sampler::new(stored_per_second);
+        let sampler = sampler(stored_per_second);
         let mut exact: HashMap<u64, Exact> = HashMap::new();
         let mut second = i64::try_from(random.below(2_000_000_000)).unwrap();
         let (mut denied, mut told) = (0, 0);
@@ -81,7 +84,7 @@ fn the_first_of_each_second_are_stored_and_stand_for_exactly_the_others() {
 
 #[test]
 fn more_keys_than_it_can_tell_apart_are_not_stored_more_often() {
-    let sampler = Sampler::new(2);
+    let sampler = sampler(2);
     for second in [7, 8] {
         let mut stored = 0;
         for key in 0..200_000 {
@@ -90,12 +93,25 @@ fn more_keys_than_it_can_tell_apart_are_not_stored_more_often() {
         assert!(stored <= 2 * KEYS_SAMPLED_MAX, "{stored}");
         assert!(stored > KEYS_SAMPLED_MAX / 2, "{stored}: another second, other keys");
     }
-    assert_eq!(KEYS_SAMPLED_MAX, SETS * WAYS);
+}
+
+#[test]
+fn hardly_a_key_finds_no_room_where_each_row_of_a_second_is_another_key() {
+    for rows_per_second in [1, 3, 500, 1_000, 4_000] {
+        let sampler = Sampler::new(3, rows_per_second);
+        for second in 0..20 {
+            let new = |row: u32| mix(second << 32 | u64::from(row));
+            let is_stored =
+                |row: &u32| sampler.sample(new(*row), i64::try_from(second).unwrap(), || true) != Sample::Out;
+            let stored = (0..rows_per_second).filter(is_stored).count();
+            assert!(stored * 100 >= rows_per_second as usize * 99, "{stored} of {rows_per_second}");
+        }
+    }
 }
 
 #[test]
 fn one_that_may_not_be_stored_is_carried_by_the_next_that_may() {
-    let sampler = Sampler::new(1);
+    let sampler = sampler(1);
     assert_eq!(sampler.sample(mix(1), 5, || true), Sample::Stored { sampled_for: 1 });
     assert_eq!(sampler.sample(mix(1), 6, || false), Sample::Out);
     assert_eq!(sampler.sample(mix(1), 6, || true), Sample::Stored { sampled_for: 2 });
@@ -103,7 +119,7 @@ fn one_that_may_not_be_stored_is_carried_by_the_next_that_may() {
 
 #[test]
 fn a_thread_that_is_late_by_a_second_opens_no_second_anew() {
-    let sampler = Sampler::new(1);
+    let sampler = sampler(1);
     assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Stored { sampled_for: 1 });
     assert_eq!(sampler.sample(mix(1), 8, || true), Sample::Out);
     assert_eq!(sampler.sample(mix(1), 9, || true), Sample::Out);
@@ -118,12 +134,12 @@ fn a_thread_that_is_late_by_a_second_opens_no_second_anew() {
 fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
     let full = Slot { tag: (1 << TAG_SHIFT) - 1, second: SECONDS - 1, stored: 15 };
     assert_eq!((Slot::of(full.word()), full.word()), (full, u64::MAX));
-    let sampler = Sampler::new(1);
+    let sampler = sampler(1);
     let hash = mix(1);
     for _ in 0..2 {
         sampler.sample(hash, 1, || true);
     }
-    let words = &sampler.skipped[lane()].0;
+    let words = &sampler.skipped[Lane::of_this_thread().index()].0;
     let word = words.iter().find(|word| word.load(Ordering::Relaxed) != 0).unwrap();
     word.fetch_add(SKIPPED_MAX - 1, Ordering::Relaxed);
     assert_eq!(sampler.sample(hash, 1, || true), Sample::Out);
@@ -135,7 +151,7 @@ fn threads_that_meet_a_new_key_at_once_store_no_more_of_it() {
     const THREADS: usize = 4;
     const SECONDS: i64 = 3_000;
     for stored_per_second in [1, 3] {
-        let (sampler, start) = (Sampler::new(stored_per_second), std::sync::Barrier::new(THREADS));
+        let (sampler, start) = (sampler(stored_per_second), std::sync::Barrier::new(THREADS));
         let play = || {
             let second_by_second = (0..SECONDS).map(|second| {
                 start.wait();
@@ -158,7 +174,7 @@ fn threads_that_meet_a_new_key_at_once_store_no_more_of_it() {
 
 #[test]
 fn a_key_that_was_driven_out_brings_nothing_of_before() {
-    let sampler = Sampler::new(1);
+    let sampler = sampler(1);
     // All of one set.
     let key = |number: u64| mix(number) << TAG_SHIFT;
     for _ in 0..1_000 {
@@ -173,7 +189,7 @@ fn a_key_that_was_driven_out_brings_nothing_of_before() {
 
 #[test]
 fn late_threads_add_nothing_to_a_second_that_is_full() {
-    let sampler = Sampler::new(3);
+    let sampler = sampler(3);
     let stored = |second| sampler.sample(mix(1), second, || true) != Sample::Out;
     assert_eq!(
         [100, 100, 100, 100, 101, 100, 100, 101].map(stored),
@@ -185,7 +201,7 @@ fn late_threads_add_nothing_to_a_second_that_is_full() {
 fn threads_that_deny_the_same_keys_claim_no_more_than_there_were() {
     const THREADS: u64 = 12;
     const EACH: u64 = 20_000;
-    let sampler = Sampler::new(3);
+    let sampler = sampler(3);
     // Few keys of one set, so that they drive each other out.
     let keys: Vec<u64> = (1..=12).map(|key| mix(key) << TAG_SHIFT).collect();
     let play = |thread: u64| {

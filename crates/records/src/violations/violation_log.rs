@@ -55,6 +55,7 @@ pub struct Sampled<'l> {
 
 impl Sampled<'_> {
     /// Tells all of it. The rule is the one that it was sampled for.
+    #[cold]
     pub fn store(mut self, violation: &Violation<'_>) {
         let Some(place) = self.place.take() else { return };
         let row = ViolationRow::new(violation, &self.counts.stored_as, self.stands_for);
@@ -185,6 +186,7 @@ impl Handle {
     }
 
     /// A place in the queue, or one more that was dropped.
+    #[cold]
     fn reserve<'l>(&'l self, counts: &'l RuleCounts, hour: i64, stands_for: u64) -> Option<Sampled<'l>> {
         let Ok(place) = self.intake.try_reserve() else {
             counts.count(Fate::Dropped, hour);

@@ -10,7 +10,7 @@ use super::Identifiers;
 pub struct ViolationSettings {
     /// Rows that each key of each rule may have each second: 3, and 15 at most. Further denials are only counted. 0 stores none.
     pub rows_per_key_per_second: u32,
-    /// Rows that all keys together may have each second: 1,000. Further denials are only counted.
+    /// Rows that all keys together may have each second: 500, so that a flood that lasts half an hour is kept. Further denials are only counted.
     pub rows_per_second: u32,
     /// Violations that are kept while the database is away: 8,192. Further ones are dropped, and counted.
     pub queued_max: usize,
@@ -33,7 +33,7 @@ impl Default for ViolationSettings {
         const DAY: Duration = Duration::from_hours(24);
         ViolationSettings {
             rows_per_key_per_second: 3,
-            rows_per_second: 1_000,
+            rows_per_second: 500,
             queued_max: 8_192,
             keep_for: DAY.saturating_mul(30),
             rows_kept_max: 1_000_000,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::broadcast::error::RecvError;
 use tollgate_records::{LIVE_MAX, ViolationCounts, ViolationLog, ViolationRecord, ViolationSettings};
 
-use super::{denial, log, second};
+use super::{denial, log, second, thousands_a_second};
 use crate::databases::{Place, until};
 
 on_both!(who_subscribed_is_told_what_will_be_stored);
@@ -28,7 +28,7 @@ async fn who_subscribed_is_told_what_will_be_stored(place: Place) {
 
 #[tokio::test]
 async fn who_lags_behind_is_told_how_many_were_missed() {
-    let log = ViolationLog::new(None, ViolationSettings::default());
+    let log = ViolationLog::new(None, thousands_a_second());
     let mut told = log.subscribe();
     for key in 0..LIVE_MAX + 100 {
         log.note(denial("login", &format!("user:{key}"), second(0)));
