@@ -5,6 +5,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::audit::AuditFlags;
 use crate::check::CheckFlags;
 use crate::completions::{self, CompletionsFlags};
 use crate::config::ConfigFlags;
@@ -50,6 +51,8 @@ pub(crate) enum Verb {
     Keys(Box<KeysFlags>),
     /// List who was denied what, when and why
     Violations(Box<ViolationsFlags>),
+    /// List who changed what, when and why
+    Audit(Box<AuditFlags>),
     /// Watch a running server: rates of its rules, and who asks most
     Top(Box<TopFlags>),
     /// Make, list and revoke tokens of the admin door

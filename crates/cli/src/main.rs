@@ -20,6 +20,7 @@ mod token;
 mod top;
 mod violations;
 
+mod audit;
 mod check;
 mod explain;
 mod init;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Rules(flags) => rules::page(&flags, &screen),
         Verb::Keys(flags) => keys::page(&flags, &screen),
         Verb::Violations(flags) => violations::page(&flags, &screen),
+        Verb::Audit(flags) => audit::page(&flags, &screen),
         Verb::Top(flags) => top::page(&flags, &screen),
         Verb::Token(flags) => token::page(&flags, &screen),
         Verb::Migrate(flags) => migrate::page(&flags),

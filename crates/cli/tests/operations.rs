@@ -1,6 +1,8 @@
 //! The commands of operators against a running server with records in SQLite: what is on stdout, what on stderr, and the exit code.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "operations/audit.rs"]
+mod audit;
 #[path = "operations/desk.rs"]
 mod desk;
 #[path = "operations/door.rs"]

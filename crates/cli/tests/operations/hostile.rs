@@ -36,6 +36,8 @@ fn no_operator_steers_the_terminal_of_another() {
     assert_harmless(&given.stderr);
     for words in [
         &["keys", "orders"][..],
+        &["audit"],
+        &["audit", "-o", "json"],
         &["rules", "list"],
         &["rules", "get", HOSTILE],
         &["keys", "get", HOSTILE, HOSTILE],
