@@ -22,7 +22,7 @@ use crate::text_table::TextTable;
 const ROUNDS: u32 = 31;
 const QUICK_DIVISOR: u32 = 40;
 const USERS: u32 = 100_000;
-/// About a second: so long a round sees the rows of a second filed, and not only noted.
+/// About a second of one thread, or half a second of two: so long a round sees its rows filed, and not only noted.
 const CHECKS: u32 = 4_000_000;
 /// What was asked for: checks per second with the log, as a part of those without.
 const MUST_AT_LEAST: f64 = 0.9;

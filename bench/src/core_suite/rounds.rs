@@ -16,8 +16,8 @@ use crate::stopwatch::Lap;
 
 /// Part of the stream that warms a contender up before its rounds.
 const WARM_UP_DIVISOR: usize = 4;
-/// Checks that a thread takes from the stream at once: few, so that a thread that lost its core for a while leaves the rest to the others, as those of a
-/// service do, and even, so that every second one is a half of them.
+/// Checks that one of several threads takes from the stream at once: few, so that a thread that lost its core for a while leaves the rest to the others,
+/// as those of a service do, and even, so that every second one is a half of them. A single thread takes all at once.
 const PIECE_CHECKS: usize = 4_096;
 /// A share of admissions that still counts as all: a crowded table may deny a few.
 const ADMITTED_SHARE_MIN: f64 = 0.99;
@@ -94,7 +94,8 @@ pub(crate) fn speed_beside(rounds: &[Round], beside: &[Round]) -> Spread {
 
 /// The threads start together and take the stream piece by piece until nothing is left.
 fn round(subject: &dyn Subject, plan: &Plan<'_>) -> Round {
-    let pieces: Vec<&[String]> = plan.stream.chunks(PIECE_CHECKS).collect();
+    let piece = if plan.threads == 1 { plan.stream.len().max(1) } else { PIECE_CHECKS };
+    let pieces: Vec<&[String]> = plan.stream.chunks(piece).collect();
     let taken = AtomicUsize::new(0);
     let start = Barrier::new(plan.threads as usize);
     let take = || pieces.get(taken.fetch_add(1, Ordering::Relaxed));

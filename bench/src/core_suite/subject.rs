@@ -7,7 +7,7 @@ use super::subjects::{Governor, MutexHashMap, Throttlecrab, Tollgate};
 
 /// A limiter under measurement. Every check reads the clock that the limiter would be used with, once.
 pub(crate) trait Subject: Sync {
-    /// Checks each key in turn; returns how many were admitted.
+    /// Checks each key in turn; returns how many were admitted. A single thread is given the whole stream, several are given pieces of it.
     fn check_stream(&self, keys: &[String]) -> u64;
 
     /// Gives each key its bucket, before anything is measured.

@@ -150,6 +150,8 @@ async fn postgresql_dies_under_load_and_nobody_waits_and_every_denial_is_counted
     let records = place.open().await;
     let mut settings = ViolationSettings::default();
     settings.queued_max = QUEUED_MAX;
+    // More than the bound in an outage.
+    settings.rows_per_second = 2_000;
     let log = ViolationLog::new(Some(records.clone()), settings);
     let threads = (0..THREADS).map(|thread| {
         let log = log.clone();

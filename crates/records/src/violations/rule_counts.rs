@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::lane::{LANES, Lane};
+use super::lane::{LANES, lane};
 use super::violation_row::bounded;
 use crate::NAME_BYTES_MAX;
 
@@ -43,29 +43,21 @@ pub(crate) struct RuleCounts {
     pub(crate) stored_as: Arc<str>,
     /// Differs from rule to rule; part of what a key is hashed with.
     pub(crate) number: u64,
-    lanes: [LaneCounts; LANES],
+    lanes: [Lane; LANES],
 }
 
 /// Even and odd hours apart, so that the last denials of an hour are not counted in the next.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct LaneCounts([HourCounts; 2]);
+struct Lane([HourCounts; 2]);
 
-/// Counts since the start, which only grow.
 #[derive(Debug, Default)]
 struct HourCounts {
     /// Hours since 1970.
     hour: AtomicI64,
-    queued: Count,
-    sampled_out: Count,
-    dropped: Count,
-}
-
-/// A count, and how far it was when it was last gathered.
-#[derive(Debug, Default)]
-struct Count {
-    so_far: AtomicU64,
-    gathered: AtomicU64,
+    queued: AtomicU64,
+    sampled_out: AtomicU64,
+    dropped: AtomicU64,
 }
 
 /// Which of the counts goes up.
@@ -118,12 +110,12 @@ impl RuleBook {
         self.places[at].get().map(Box::as_ref)
     }
 
-    /// Everything that was counted since the last time, by rule and hour since 1970. For one at a time.
+    /// Takes out everything that was counted since the last time, by rule and hour since 1970.
     pub(crate) fn gather(&self, mut to: impl FnMut(&Arc<str>, i64, Noted)) {
         let rules = self.places.iter().filter_map(OnceLock::get).map(Box::as_ref);
         for counts in rules.chain([&self.others]) {
             for hour_counts in counts.lanes.iter().flat_map(|lane| &lane.0) {
-                let noted = hour_counts.gather();
+                let noted = hour_counts.take();
                 if noted != Noted::default() {
                     to(&counts.stored_as, hour_counts.hour.load(Ordering::Relaxed), noted);
                 }
@@ -141,8 +133,7 @@ impl RuleCounts {
     /// Counts one denial of this hour since 1970. One that is late by two hours or more counts in the latest hour.
     #[inline]
     pub(crate) fn count(&self, fate: Fate, hour: i64) {
-        let lane = Lane::of_this_thread();
-        let counts = &self.lanes[lane.index()].0[usize::from(hour % 2 != 0)];
+        let counts = &self.lanes[lane()].0[usize::from(hour % 2 != 0)];
         // The hour first: whoever gathers reads it last.
         if counts.hour.load(Ordering::Relaxed) < hour {
             counts.hour.fetch_max(hour, Ordering::Release);
@@ -152,27 +143,21 @@ impl RuleCounts {
             Fate::SampledOut => &counts.sampled_out,
             Fate::Dropped => &counts.dropped,
         };
-        lane.count(&count.so_far);
+        count.fetch_add(1, Ordering::Release);
     }
 }
 
 impl HourCounts {
-    fn gather(&self) -> Noted {
+    fn take(&self) -> Noted {
+        let take = |count: &AtomicU64| match count.load(Ordering::Acquire) {
+            0 => 0,
+            _ => count.swap(0, Ordering::Acquire),
+        };
         Noted {
-            queued: self.queued.gather(),
-            sampled_out: self.sampled_out.gather(),
-            dropped: self.dropped.gather(),
+            queued: take(&self.queued),
+            sampled_out: take(&self.sampled_out),
+            dropped: take(&self.dropped),
         }
-    }
-}
-
-impl Count {
-    fn gather(&self) -> u64 {
-        let (so_far, before) = (self.so_far.load(Ordering::Acquire), self.gathered.load(Ordering::Relaxed));
-        if so_far != before {
-            self.gathered.store(so_far, Ordering::Relaxed);
-        }
-        so_far - before
     }
 }
 

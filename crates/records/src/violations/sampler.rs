@@ -1,4 +1,4 @@
-//! Which denials of a key are stored: the first few of each second. A table of fixed size, without locks.
+//! Which denials of a key are stored: the first few of each second. A table whose size follows from the rows of a second, without locks.
 //!
 //! A slot is one word, so that all of it changes at once or not at all. What was skipped is counted beside it, for each lane of threads in a word of
 //! its own: a key that all threads deny at once is only read by them.
@@ -16,11 +16,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::lane::{LANES, Lane};
+use super::lane::{LANES, lane};
 
 /// Most that can be stored of a key and second.
 const STORED_PER_SECOND_MAX: u32 = 15;
-/// Most keys that can be told apart within a second; further ones are not stored.
+/// Most keys that can be told apart within a second, however many rows it may have; further ones are not stored.
 pub const KEYS_SAMPLED_MAX: usize = 16_384;
 
 /// A set is a cache line.
@@ -52,6 +52,8 @@ pub(crate) enum Sample {
 #[derive(Debug)]
 pub(crate) struct Sampler {
     sets: Box<[Set]>,
+    /// One less than there are sets, which is a power of two.
+    mask: u64,
     /// What was skipped of each slot's key, by lane.
     skipped: Box<[Skipped; LANES]>,
     stored_per_second: u64,
@@ -89,16 +91,19 @@ impl Sampler {
     pub(crate) fn new(stored_per_second: u32, rows_per_second: u32) -> Sampler {
         let rows = usize::try_from(rows_per_second).unwrap_or(usize::MAX);
         let places = rows.saturating_mul(PLACES_PER_ROW).clamp(WAYS, KEYS_SAMPLED_MAX).next_power_of_two();
-        let sets = (0..places / WAYS).map(|_| Set::default()).collect();
+        let sets: Box<[Set]> = (0..places / WAYS).map(|_| Set::default()).collect();
+        let mask = sets.len() as u64 - 1;
         let lane = |_| Skipped((0..places).map(|_| AtomicU64::new(0)).collect());
         let skipped = Box::new(std::array::from_fn(lane));
-        Sampler { sets, skipped, stored_per_second: u64::from(stored_per_second.min(STORED_PER_SECOND_MAX)) }
+        let stored_per_second = u64::from(stored_per_second.min(STORED_PER_SECOND_MAX));
+        Sampler { sets, mask, skipped, stored_per_second }
     }
 
-    /// What becomes of a denial of the key with this hash. `may_store` is asked only for one that would be stored.
+    /// What becomes of a denial of the key with this hash. `may_store` is asked, once, only for one that has
+    /// not had its rows of the second; it may still find no room.
     #[inline]
     pub(crate) fn sample(&self, hash: u64, second: i64, may_store: impl Fn() -> bool) -> Sample {
-        let at = usize::try_from(hash).unwrap_or(usize::MAX) & (self.sets.len() - 1);
+        let at = usize::try_from(hash & self.mask).unwrap_or(0);
         let set = &self.sets[at];
         let tag = (hash >> TAG_SHIFT).max(1);
         let second = second.unsigned_abs() % SECONDS;
@@ -128,7 +133,7 @@ impl Sampler {
             // A thread that is late is not stored: its second may be full, and nobody knows any more.
             let has_room = is_next || (slot.second == second && slot.stored < self.stored_per_second);
             if self.stored_per_second == 0 || !has_room || !may_store() {
-                self.skipped[Lane::of_this_thread().index()].skip(place, tag);
+                self.skipped[lane()].skip(place, tag);
                 return Sample::Out;
             }
             let stored = if is_next { 1 } else { slot.stored + 1 };
@@ -170,12 +175,8 @@ impl Set {
     /// The slot of a key, and its word; it may have changed since.
     #[inline]
     fn way_of(&self, tag: u64) -> Option<(usize, u64)> {
-        // All of them at once: where a key lies is anybody's guess, the processor's too.
-        let words = self.0.each_ref().map(|slot| slot.load(Ordering::Relaxed));
-        let is_it = |way: usize| u32::from(words[way] >> TAG_SHIFT == tag) << way;
-        let found = (0..WAYS).fold(0, |found, way| found | is_it(way));
-        let way = found.trailing_zeros() as usize;
-        words.get(way).map(|word| (way, *word))
+        let mut words = self.0.iter().map(|slot| slot.load(Ordering::Relaxed)).enumerate();
+        words.find(|(_, word)| word >> TAG_SHIFT == tag)
     }
 
     /// Where a key that was not found may go: to a slot of nobody, or the longest quiet.

@@ -139,7 +139,7 @@ fn what_a_row_stands_for_has_a_maximum_and_spills_into_nothing_else() {
     for _ in 0..2 {
         sampler.sample(hash, 1, || true);
     }
-    let words = &sampler.skipped[Lane::of_this_thread().index()].0;
+    let words = &sampler.skipped[lane()].0;
     let word = words.iter().find(|word| word.load(Ordering::Relaxed) != 0).unwrap();
     word.fetch_add(SKIPPED_MAX - 1, Ordering::Relaxed);
     assert_eq!(sampler.sample(hash, 1, || true), Sample::Out);

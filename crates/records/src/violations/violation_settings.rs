@@ -10,7 +10,7 @@ use super::Identifiers;
 pub struct ViolationSettings {
     /// Rows that each key of each rule may have each second: 3, and 15 at most. Further denials are only counted. 0 stores none.
     pub rows_per_key_per_second: u32,
-    /// Rows that all keys together may have each second: 500, so that a flood that lasts half an hour is kept. Further denials are only counted.
+    /// Rows that all keys together may have each second: 500, so that half an hour of a flood is kept of one instance. Further denials are only counted.
     pub rows_per_second: u32,
     /// Violations that are kept while the database is away: 8,192. Further ones are dropped, and counted.
     pub queued_max: usize,
