@@ -147,6 +147,7 @@ impl OrderTold {
 
     fn terms(&self) -> String {
         match (&self.rate, &self.burst, &self.mode) {
+            (Some(rate), Some(burst), _) if rate.contains('/') => format!("{rate}, burst {burst}"),
             (Some(rate), Some(burst), _) => format!("{rate}/s, burst {burst}"),
             (_, _, Some(mode)) => mode.clone(),
             _ => String::new(),

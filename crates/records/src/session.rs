@@ -145,6 +145,18 @@ impl Row {
         };
         got.map_err(|error| RecordsError::of(error, Duration::ZERO))
     }
+
+    /// The text of a column that people write by hand. SQLite takes any bytes for one; those that are no text are shown as `\u{fffd}`, so that one broken
+    /// row is a mistake in that row, and hides no others.
+    pub(crate) fn text(&self, column: &'static str) -> Result<Option<String>, RecordsError> {
+        let Row::Sqlite(row) = self else { return self.get(column) };
+        let bytes: Result<Option<Vec<u8>>, sqlx::Error> = row.try_get_unchecked(column);
+        let lossy = |bytes: Vec<u8>| {
+            String::from_utf8(bytes)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        };
+        bytes.map(|bytes| bytes.map(lossy)).map_err(|error| RecordsError::of(error, Duration::ZERO))
+    }
 }
 
 fn sqlite_query<'q>(sql: impl SqlSafeStr, values: &[Value<'_>]) -> Query<'q, Sqlite, SqliteArguments> {

@@ -277,4 +277,19 @@ mod tests {
         until(|| has_rule(&engine, "order-1")).await;
         filing.end().await;
     }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn rules_that_were_wrong_and_are_no_text_now_are_told_of_as_they_are() {
+        let room = Room::new().await;
+        let (engine, filing) = room.instance().await;
+        room.put(0, "x", "{name: x, nonsense: 1}").await;
+        let told = |word: &str| engine.loaded().refused.as_ref().is_some_and(|why| why.contains(word));
+        until(|| told("nonsense")).await;
+        let url = format!("sqlite:{}", room.folder.join("tollgate.db").display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("UPDATE tollgate_entries SET text = x'ff'").execute(&mut connection).await.unwrap();
+        until(|| told("\u{fffd}")).await;
+        assert!(!told("nonsense"));
+        filing.end().await;
+    }
 }

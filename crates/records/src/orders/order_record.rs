@@ -137,19 +137,19 @@ impl OrderRecord {
     pub(super) fn read(row: &Row) -> Result<OrderRecord, RecordsError> {
         Ok(OrderRecord {
             order_id: row.get("order_id")?,
-            kind: row.get("kind")?,
-            rule: row.get("rule")?,
-            who_kind: row.get("who_kind")?,
-            who: row.get("who")?,
-            rate: row.get("rate")?,
-            burst: row.get("burst")?,
-            mode: row.get("mode")?,
-            reason: row.get("reason")?,
-            author: row.get("author")?,
+            kind: row.text("kind")?.unwrap_or_default(),
+            rule: row.text("rule")?,
+            who_kind: row.text("who_kind")?,
+            who: row.text("who")?,
+            rate: row.text("rate")?,
+            burst: row.text("burst")?,
+            mode: row.text("mode")?,
+            reason: row.text("reason")?.unwrap_or_default(),
+            author: row.text("author")?.unwrap_or_default(),
             created_at: row.get("created_at")?,
             expires_at: row.get("expires_at")?,
             revoked_at: row.get("revoked_at")?,
-            revoked_by: row.get("revoked_by")?,
+            revoked_by: row.text("revoked_by")?,
         })
     }
 }

@@ -118,10 +118,10 @@ async fn revision(session: &mut Session) -> Result<i64, RecordsError> {
 
 fn read_entry(row: &Row) -> Result<Entry, RecordsError> {
     Ok(Entry {
-        name: row.get("name")?,
-        text: row.get("text")?,
+        name: row.text("name")?.unwrap_or_default(),
+        text: row.text("text")?.unwrap_or_default(),
         is_active: row.get("is_active")?,
-        description: row.get("description")?,
+        description: row.text("description")?,
     })
 }
 
@@ -132,13 +132,13 @@ fn read_row(row: &Row) -> Result<PlainRow, RecordsError> {
         Ok::<_, RecordsError>(decimal_text::canonical(&text).unwrap_or(text))
     };
     let terms = RowTerms {
-        key_pattern: row.get("key_pattern")?,
-        scope: row.get("scope")?,
+        key_pattern: row.text("key_pattern")?.unwrap_or_default(),
+        scope: row.text("scope")?.unwrap_or_default(),
         rate_per_second: number("rate_per_second")?,
         burst_capacity: number("burst_capacity")?,
-        plan: row.get("plan")?,
+        plan: row.text("plan")?,
         is_active: row.get("is_active")?,
-        description: row.get("description")?,
+        description: row.text("description")?,
     };
     Ok(PlainRow { rule_id: row.get("rule_id")?, terms })
 }

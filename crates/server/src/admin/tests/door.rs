@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use sqlx::{Connection as _, SqliteConnection};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tollgate::Limiter;
@@ -95,6 +96,13 @@ impl TestDoor {
         let records = Records::open(&url, RecordsOptions::default()).unwrap();
         records.ready().await;
         TestDoor::of(Some(records), None, Some(folder), Files::default(), playground).await
+    }
+
+    /// What somebody does to its records by hand.
+    pub(super) async fn sql(&self, statement: &'static str) {
+        let file = self.folder.as_ref().unwrap().join("tollgate.db");
+        let mut connection = SqliteConnection::connect(&format!("sqlite:{}", file.display())).await.unwrap();
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
     }
 
     /// Without records; the settings may name a token.

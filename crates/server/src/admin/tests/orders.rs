@@ -33,3 +33,21 @@ async fn orders_are_listed_page_by_page_each_once() {
         door.get(&format!("/admin/v1/orders?{query}")).token(&token).expect(400).await;
     }
 }
+
+#[tokio::test]
+async fn whatever_is_no_text_on_record_keeps_nobody_from_blocking_or_mending() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Admin).await;
+    let block = |who: &str| json!({ "kind": "block", "who": who, "reason": "abuse" });
+    door.post("/admin/v1/orders", &block("user:1")).token(&token).expect(201).await;
+    door.sql("INSERT INTO tollgate_entries (name, text, is_active) VALUES ('x', x'ff00', TRUE)").await;
+    door.sql("UPDATE tollgate_orders SET reason = x'ff'").await;
+    door.post("/admin/v1/orders", &block("user:2")).token(&token).expect(201).await;
+    let orders = door.get("/admin/v1/orders").token(&token).expect(200).await.json();
+    assert_eq!(orders["orders"].as_array().unwrap().len(), 2, "{orders}");
+    door.ask("DELETE", "/admin/v1/rules/x?comment=broken")
+        .token(&token)
+        .field("if-match", "*")
+        .expect(200)
+        .await;
+}
