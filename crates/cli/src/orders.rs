@@ -183,4 +183,17 @@ ORDER  KIND      RULE  WHO      TERMS             UNTIL                 BY   WHY
 ";
         assert_eq!(table(&[order], Ink::Plain), expected);
     }
+
+    #[test]
+    fn a_rate_is_shown_as_it_was_typed() {
+        let terms = |rate: &str| {
+            let order = OrderTold {
+                rate: Some(rate.to_owned()),
+                burst: Some("5".to_owned()),
+                ..OrderTold::default()
+            };
+            order.terms()
+        };
+        assert_eq!([terms("0.1"), terms("5/m")], ["0.1/s, burst 5", "5/m, burst 5"]);
+    }
 }
