@@ -107,16 +107,16 @@ mod tests {
                 "target": "order 12", "before": null, "after": "block ip:192.0.2.7", "reason": "ticket\u{1b}[2J",
                 "source_address": "127.0.0.1"
             }, {
-                "audit_id": 6, "at": "2026-11-16T04:00:00.000000Z", "who": "ann", "action": "policy.reload", "target": "the file",
-                "before": null, "after": null, "reason": null, "source_address": null
+                "audit_id": 6, "at": "2026-11-16T04:00:00.000000Z", "who": "ann", "action": "policy.reload", "target": "the policy",
+                "before": "version 3, 171d7ec45d79", "after": null, "reason": null, "source_address": null
             }],
             "cursor": 6
         }))
         .unwrap();
         let expected = "\
-WHEN                  WHO                     ACTION         TARGET    FROM       WHY
-2026-11-16T05:00:00Z  ann (af8883bcff9c2958)  order.give     order 12  127.0.0.1  ticket\\x1b[2J
-2026-11-16T04:00:00Z  ann                     policy.reload  the file
+WHEN                  WHO                     ACTION         TARGET      FROM       WHY
+2026-11-16T05:00:00Z  ann (af8883bcff9c2958)  order.give     order 12    127.0.0.1  ticket\\x1b[2J
+2026-11-16T04:00:00Z  ann                     policy.reload  the policy
 Earlier ones: the same with --cursor 6
 ";
         assert_eq!(table(&told, Ink::Plain), expected);

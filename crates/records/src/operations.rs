@@ -35,6 +35,10 @@ pub struct NewOperation {
     pub key: String,
     /// Why.
     pub reason: String,
+    /// What the bucket holds before it, in words for the audit trail alone: as in `3.5 of 10 tokens`.
+    pub before: Option<String>,
+    /// What it is to hold: as in `+2: 5.5 of 10 tokens`.
+    pub after: Option<String>,
 }
 
 /// An operation that was told.
@@ -121,9 +125,9 @@ impl Records {
             let note = AuditNote {
                 action: &format!("bucket.{kind}"),
                 target: &format!("{} {}", new.rule, new.key),
-                after: amount.as_deref(),
+                before: new.before.as_deref(),
+                after: new.after.as_deref(),
                 reason: Some(&new.reason),
-                ..AuditNote::default()
             };
             audit::write(&mut session, &note, author).await?;
             self.commit(session).await?;

@@ -33,12 +33,19 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
         rule: "login".to_owned(),
         key: "42".to_owned(),
         reason: "sorry".to_owned(),
+        before: Some("3.5 of 10 tokens".to_owned()),
+        after: Some("+5: 8.5 of 10 tokens".to_owned()),
     };
     records.note_operation(&grant, &bob).await.unwrap();
+    let [before, after] = ["8.5 of 10 tokens", "10 of 10 tokens"].map(|text| Some(text.to_owned()));
+    let reset = NewOperation { kind: OperationKind::Reset, before, after, ..grant };
+    records.note_operation(&reset, &bob).await.unwrap();
     let new = NewToken { name: "deploy".to_owned(), role: Role::Viewer, expires_at: None };
     let (_, token) = records.create_token(&new, &bob).await.unwrap();
     records.revoke_token(&token.token_id, &bob, Some("lost")).await.unwrap();
-    let note = AuditNote { action: "policy.reload", target: "policy.yaml", ..AuditNote::default() };
+    let (before, after) = (Some("version 3, 171d7ec45d79"), Some("version 4, 0a1b2c3d4e5f"));
+    let note =
+        AuditNote { action: "policy.reloaded", target: "the policy", before, after, ..AuditNote::default() };
     records.note_audit(&note, &bob).await.unwrap();
 
     let mut lines = records.audit(&AuditFilter::default(), None, 100).await.unwrap();
@@ -62,9 +69,10 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
             ("order.give", "order 1", Some("fire")),
             ("order.revoke", "order 1", Some("out")),
             ("bucket.grant", "login 42", Some("sorry")),
+            ("bucket.reset", "login 42", Some("sorry")),
             ("token.create", token.as_str(), None),
             ("token.revoke", token.as_str(), Some("lost")),
-            ("policy.reload", "policy.yaml", None),
+            ("policy.reloaded", "the policy", None),
         ]
     );
     assert!(lines.iter().all(|line| line.who == "bob" && line.source_address.as_deref() == Some("::1")));
@@ -73,8 +81,17 @@ async fn every_change_has_its_line_with_who_what_before_after_and_why(place: Pla
     assert!(before.contains("\"text\":\"one\"") && !before.contains("two"), "{before}");
     assert!(after.contains("\"text\":\"two\"") && !after.contains("one"), "{after}");
     assert!(lines[3].after.as_deref().unwrap().contains("kill_switch"));
-    assert_eq!(lines[5].after.as_deref(), Some("5"));
-    for (given, revoked) in [(3, 4), (6, 7)] {
+    for (line, before, after) in [
+        (5, "3.5 of 10 tokens", "+5: 8.5 of 10 tokens"),
+        (6, "8.5 of 10 tokens", "10 of 10 tokens"),
+        (9, "version 3, 171d7ec45d79", "version 4, 0a1b2c3d4e5f"),
+    ] {
+        assert_eq!(
+            (lines[line].before.as_deref(), lines[line].after.as_deref()),
+            (Some(before), Some(after))
+        );
+    }
+    for (given, revoked) in [(3, 4), (7, 8)] {
         assert_eq!(lines[revoked].before, lines[given].after);
         let after = lines[revoked].after.as_deref().unwrap();
         assert!(!after.contains("\"revoked_at\":null"), "{after}");

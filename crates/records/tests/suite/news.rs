@@ -38,6 +38,8 @@ async fn a_change_of_any_kind_is_news_for_every_instance(place: Place) {
         rule: "r".to_owned(),
         key: "k".to_owned(),
         reason: "x".to_owned(),
+        before: None,
+        after: None,
     };
     for what in ["apply", "order", "revoke", "operation", "sql"] {
         match what {

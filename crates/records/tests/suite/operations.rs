@@ -18,6 +18,8 @@ fn reset(key: &str) -> NewOperation {
         rule: "login".to_owned(),
         key: key.to_owned(),
         reason: "asked".to_owned(),
+        before: None,
+        after: None,
     }
 }
 

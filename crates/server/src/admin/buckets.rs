@@ -4,6 +4,7 @@
 //! it once. A shared store has one bucket for all, and it is done there.
 
 mod client_orders;
+mod foreseen;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tollgate::policy::limit_text;
 use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
 use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
 
+use self::foreseen::Foreseen;
 use super::Operations;
 use super::call::{Call, done, ok};
 use super::on_record::refused;
@@ -123,16 +125,17 @@ async fn operate(
     let operations = &call.operations;
     let buckets = operations.buckets(&rule, &key)?;
     let action = if tokens.is_some() { "bucket.grant" } else { "bucket.reset" };
-    let new = NewOperation { kind, rule, key, reason };
-    let (NewOperation { rule, key, reason, .. }, by) = (&new, &call.caller.name);
+    let Foreseen { before, after } = Foreseen::of(&buckets, tokens).await.map_err(not_done)?;
+    let new = NewOperation { kind, rule, key, reason, before: Some(before), after: Some(after) };
+    let (NewOperation { rule, key, reason, before, after, .. }, by) = (&new, &call.caller.name);
     let is_done = match &operations.records {
         None => {
             give(&buckets, tokens).await?;
-            tracing::info!(by, rule, key, reason, "{action}");
+            tracing::info!(by, rule, key, reason, before, after, "{action}");
             true
         }
         Some(records) if operations.engine.ledger.is_some() => {
-            audit(records, call, action, &new, tokens).await?;
+            audit(records, call, action, &new).await?;
             give(&buckets, tokens).await?;
             true
         }
@@ -149,17 +152,14 @@ async fn operate(
 }
 
 /// Writes down what is about to be done in the shared store: were it done first, it might never be written down.
-async fn audit(
-    records: &Records,
-    call: &Call,
-    action: &str,
-    new: &NewOperation,
-    tokens: Option<Cost>,
-) -> Result<(), Problem> {
-    let tokens = tokens.map(|tokens| tokens.to_string());
-    let target = format!("{} {}", new.rule, new.key);
-    let reason = Some(new.reason.as_str());
-    let note = AuditNote { action, target: &target, before: None, after: tokens.as_deref(), reason };
+async fn audit(records: &Records, call: &Call, action: &str, new: &NewOperation) -> Result<(), Problem> {
+    let note = AuditNote {
+        action,
+        target: &format!("{} {}", new.rule, new.key),
+        before: new.before.as_deref(),
+        after: new.after.as_deref(),
+        reason: Some(&new.reason),
+    };
     records.note_audit(&note, &call.author()).await.map(drop).map_err(|error| refused(&error))
 }
 

@@ -11,6 +11,7 @@ mod logging;
 mod orders;
 mod page;
 mod records_away;
+mod reloading;
 mod rule_changes;
 mod rule_texts;
 mod sessions;

@@ -105,6 +105,11 @@ impl NamedBuckets {
         self.first.grant(tokens).await
     }
 
+    /// Whether they take such a grant: see [`NamedBucket::can_grant`].
+    pub fn can_grant(&self, tokens: Cost) -> Result<(), BucketError> {
+        self.first.can_grant(tokens)
+    }
+
     /// The bucket by which the client is denied; `None` of a rule that only watches.
     pub fn enforced(&self) -> Option<&NamedBucket> {
         self.iter().find(|bucket| !bucket.is_shadow)
@@ -145,14 +150,20 @@ impl NamedBucket {
         }
     }
 
-    /// Gives it tokens, until it is full: see [`Rule::grant`].
-    pub async fn grant(&self, tokens: Cost) -> Result<Given, BucketError> {
+    /// Whether it takes such a grant, whatever it holds: for whoever writes down first what is done then.
+    pub fn can_grant(&self, tokens: Cost) -> Result<(), BucketError> {
         if matches!(self.algorithm, Algorithm::LeakyBucket(_) | Algorithm::Concurrency(_)) {
             return Err(BucketError::CannotGrant { algorithm: self.algorithm.name() });
         }
         if tokens == Cost::micros(0) {
             return Err(BucketError::ZeroGrant);
         }
+        Ok(())
+    }
+
+    /// Gives it tokens, until it is full: see [`Rule::grant`].
+    pub async fn grant(&self, tokens: Cost) -> Result<Given, BucketError> {
+        self.can_grant(tokens)?;
         match &self.place {
             Place::Here { rule, key } => rule.grant(key, tokens).map_err(BucketError::Key),
             Place::Afar { ledger, bucket } => given(&**ledger, bucket, Gift::Tokens(tokens)).await,

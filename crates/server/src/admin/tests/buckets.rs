@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use tollgate::policy::{Facts, Order, StandingOrder, Who};
+use tollgate::policy::{Entry, Facts, Order, StandingOrder, Who};
 use tollgate_records::Role;
 
 use super::door::TestDoor;
 use crate::door::Door;
-use crate::filed::Filed;
+use crate::filed::{Filed, FiledRules};
 
 /// Spends tokens of a user.
 fn spend(door: &TestDoor, user: &str, times: usize) -> usize {
@@ -135,19 +135,62 @@ async fn who_looks_at_a_client_sees_the_orders_about_it() {
 }
 
 #[tokio::test]
-async fn every_operation_is_written_down_with_who_and_why() {
+async fn every_operation_is_written_down_with_who_what_before_after_and_why() {
     let door = TestDoor::open().await;
     let token = door.token(Role::Operator).await;
-    let reset = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
-    door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
-    let lines = door.get("/admin/v1/audit").token(&token).expect(200).await.json()["lines"].clone();
-    let line = &lines[0];
-    assert!(line["action"].as_str().unwrap().contains("reset"), "{line}");
+    assert_eq!(spend(&door, "ann", 4), 4);
+    let operate = async |path: &str, tokens: Option<f64>| {
+        let mut body = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
+        if let Some(tokens) = tokens {
+            body["tokens"] = json!(tokens);
+        }
+        door.post(&format!("/admin/v1/buckets/{path}"), &body).token(&token).expect(200).await;
+        let lines = door.get("/admin/v1/audit").token(&token).expect(200).await.json();
+        lines["lines"][0].clone()
+    };
+    // It refills by one an hour meanwhile.
+    let holds = |text: &str, whole: &str| {
+        let (balance, rest) = text.split_once(' ').unwrap();
+        let is_about = balance == whole || balance.starts_with(&format!("{whole}.0"));
+        assert!(is_about && rest == "of 10 tokens", "{text} is not {whole}");
+    };
+    let text = |line: &serde_json::Value, field: &str| line[field].as_str().unwrap_or_default().to_owned();
+
+    let line = operate("grant", Some(2.0)).await;
+    assert_eq!((&line["action"], &line["target"]), (&json!("bucket.grant"), &json!("per-user user:ann")));
+    holds(&text(&line, "before"), "6");
+    holds(text(&line, "after").strip_prefix("+2: ").unwrap(), "8");
+    let line = operate("grant", Some(7.5)).await;
+    holds(&text(&line, "before"), "8");
+    assert_eq!(line["after"], "+7.5: 10 of 10 tokens", "no more than its burst");
+    assert_eq!(spend(&door, "ann", 1), 1);
+    let line = operate("reset", None).await;
+    assert_eq!((&line["action"], &line["target"]), (&json!("bucket.reset"), &json!("per-user user:ann")));
+    holds(&text(&line, "before"), "9");
+    assert_eq!(line["after"], "10 of 10 tokens");
+
     assert_eq!(line["reason"], json!("a mistake of ours"));
     let who = door.get("/admin/v1/whoami").token(&token).expect(200).await.json();
     let signed = format!("some operator ({})", who["token"].as_str().unwrap());
     assert_eq!(line["who"], json!(signed));
     assert!(line["source_address"].as_str().unwrap().starts_with("127."));
+}
+
+#[tokio::test]
+async fn a_grant_that_no_bucket_takes_is_refused_and_not_written_down() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let text = "{name: queue, scope: user, algorithm: leaky_bucket, rate: 1/h, queue: 5}".to_owned();
+    let entries = vec![Entry { name: "queue".to_owned(), text, is_active: true }];
+    let rules = Arc::new(FiledRules { entries, ..FiledRules::default() });
+    let engine = &door.gatehouse.engine;
+    engine.file(Filed { rules, ..Filed::default() });
+    engine.reload(true).unwrap();
+    let grant = json!({ "rule": "queue", "key": "user:ann", "tokens": 1, "reason": "an apology" });
+    let answer = door.post("/admin/v1/buckets/grant", &grant).token(&token).expect(400).await;
+    assert_eq!(answer.reason(), "cannot_grant");
+    let lines = door.get("/admin/v1/audit?action=bucket.grant").token(&token).expect(200).await.json();
+    assert_eq!(lines["lines"], json!([]));
 }
 
 #[tokio::test]
