@@ -34,6 +34,8 @@ pub(crate) enum Problem {
     Source(Unread),
     /// A policy or a file of cases that is refused.
     Mistakes(Mistakes),
+    /// Files that are sound one by one but not together.
+    Clash(String),
     /// A policy that cannot be put in force.
     Policy(PolicyError),
     /// The picture could not be written.
@@ -98,7 +100,10 @@ impl fmt::Display for Problem {
                 "cannot write {what} to '{}': {error}; name a place that may be written to",
                 path.display()
             ),
-            Problem::Unanswered(why) | Problem::Conflict(why) | Problem::Nothing(why) => f.write_str(why),
+            Problem::Clash(why)
+            | Problem::Unanswered(why)
+            | Problem::Conflict(why)
+            | Problem::Nothing(why) => f.write_str(why),
             Problem::Exists { path } => write!(
                 f,
                 "'{}' exists and was left as it is; give another name, or overwrite it with --force",

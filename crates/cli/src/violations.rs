@@ -56,10 +56,10 @@ pub(crate) struct ViolationsFlags {
     follow: bool,
     /// All of them, as the server writes them: csv or jsonl
     #[arg(long, value_enum, value_name = "csv|jsonl", hide_possible_values = true,
-        conflicts_with_all = ["follow", "output", "json", "cursor", "totals"])]
+        conflicts_with_all = ["follow", "output", "json", "cursor", "totals", "limit"])]
     export: Option<Export>,
     /// The true counts by rule, in place of single denials
-    #[arg(long, conflicts_with_all = ["follow", "user", "ip", "endpoint", "endpoint_prefix", "cursor"])]
+    #[arg(long, conflicts_with_all = ["follow", "user", "ip", "endpoint", "endpoint_prefix", "cursor", "limit"])]
     totals: bool,
     #[command(flatten)]
     asking: Asking,

@@ -3,9 +3,11 @@
 use tollgate_records::Timestamp;
 
 /// What is written where a time is wrong.
-const CURE: &str = "write a length such as 30m, 2h or 7d, or a moment such as 2026-11-20T10:00Z";
-/// Longest length: a hundred years, in seconds.
-const SECONDS_MAX: i64 = 100 * 365 * 86_400;
+const CURE: &str =
+    "write a length such as 30m, 2h or 7d, at most 3660d, or a moment such as 2026-11-20T10:00Z";
+const CURE_OF_LENGTH: &str = "write a length such as 30m, 2h or 7d, at most 3660d";
+/// Longest length: ten years, as the server has it, in seconds.
+const SECONDS_MAX: i64 = 3_660 * 86_400;
 /// Units and how many seconds they have.
 const UNITS: [(char, i64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 7 * 86_400)];
 
@@ -26,7 +28,7 @@ impl When {
 
     /// Reads a length.
     pub(crate) fn parse_length(text: &str) -> Result<When, String> {
-        length(text).map(When::Seconds).ok_or_else(|| "write a length such as 30m, 2h or 7d".to_owned())
+        length(text).map(When::Seconds).ok_or_else(|| CURE_OF_LENGTH.to_owned())
     }
 
     /// Reads a moment.
@@ -131,6 +133,7 @@ mod tests {
             "soon",
             "2026-02-30",
             "2026-11-20T25:00Z",
+            "3661d",
             "99999999999d",
         ] {
             assert!(When::parse(text).unwrap_err().contains("such as"), "{text}");

@@ -87,6 +87,6 @@ pub use settings::{
 };
 pub use source::Source;
 pub use span_text::span_text;
-pub use standing_order::{ORDERS_STANDING_MAX, Order, StandingOrder, Who};
+pub use standing_order::{ORDER_REASON_BYTES_MAX, ORDERS_STANDING_MAX, Order, StandingOrder, Who};
 pub use store_settings::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
 pub use text::{Mistake, Mistakes, is_rate, rate_of, span_of};

@@ -9,6 +9,9 @@ use crate::Mode;
 /// Most orders that stand at a time.
 pub const ORDERS_STANDING_MAX: usize = 20_000;
 
+/// Longest reason of an order, in bytes: that of a kill switch is told to everyone who is refused.
+pub const ORDER_REASON_BYTES_MAX: usize = 512;
+
 /// An order that stands until it is revoked or expires. Its rule, if it makes one, is called `order-{id}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandingOrder {

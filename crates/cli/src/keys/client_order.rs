@@ -48,15 +48,15 @@ pub(super) fn release(flags: &ReleaseFlags, screen: &Screen) -> Result<Page, Pro
     orders::shown(&answer, flags.asking.format.chosen(), screen)
 }
 
-/// Ends every block of a client, as it is typed.
+/// Ends every block of a client, however it is spelt.
 pub(super) fn unblock(flags: &UnblockFlags, screen: &Screen) -> Result<Page, Problem> {
     let sent = who::sent(&flags.who, flags.rule.is_some()).map_err(Problem::Usage)?;
-    let wanted = sent.strip_prefix("key:").map_or_else(|| who::plain(&sent), str::to_owned);
+    let wanted = who::meant(sent.strip_prefix("key:").unwrap_or(&sent));
     let door = AdminDoor::of(&flags.asking.admin)?;
     let (_, orders) = orders::told(&door, false)?;
     let blocks = orders.iter().filter(|order| {
         order.kind == "block"
-            && order.client() == wanted
+            && who::meant(&order.client()) == wanted
             && (flags.rule.is_none() || order.rule == flags.rule)
     });
     let mut ended: Vec<Value> = Vec::new();

@@ -135,7 +135,7 @@ pub(super) struct WhoFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct UnblockFlags {
-    /// As it was blocked
+    /// Who was blocked; addresses and networks in any spelling
     #[arg(value_name = "WHO")]
     pub(super) who: String,
     /// The rule whose key WHO is

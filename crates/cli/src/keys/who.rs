@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 /// Kinds that are written before a colon.
 const KINDS: [&str; 4] = ["user:", "ip:", "address:", "network:"];
+/// Those that addresses follow.
+const KINDS_OF_PLACES: [&str; 3] = ["ip:", "address:", "network:"];
 
 /// As the server reads it. A bare address or network is one; with a rule, all of it is a key of the rule.
 pub(super) fn sent(typed: &str, is_of_rule: bool) -> Result<String, String> {
@@ -27,9 +29,34 @@ pub(super) fn sent(typed: &str, is_of_rule: bool) -> Result<String, String> {
     ))
 }
 
-/// What both ways to write an address have in common, to compare.
-pub(super) fn plain(who: &str) -> String {
-    who.strip_prefix("address:").map_or_else(|| who.to_owned(), |address| format!("ip:{address}"))
+/// Whom a text means, however it is spelt.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Meant<'w> {
+    /// Everyone in a network, by its address and bits; one address has all of them.
+    Within(IpAddr, u8),
+    /// Whom this text alone means.
+    Text(&'w str),
+}
+
+/// Whom an order is about, to compare. An IPv4 address that is written as IPv6 is the same client, as it is to the server.
+pub(super) fn meant(who: &str) -> Meant<'_> {
+    let place = KINDS_OF_PLACES.iter().find_map(|kind| who.strip_prefix(kind));
+    place.and_then(network).map_or(Meant::Text(who), |(address, bits)| Meant::Within(address, bits))
+}
+
+fn network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, bits) = match text.split_once('/') {
+        Some((address, bits)) => (address, Some(bits.parse::<u8>().ok()?)),
+        None => (text, None),
+    };
+    Some(match address.parse().ok()? {
+        IpAddr::V4(v4) => (v4.into(), bits.unwrap_or(32)),
+        IpAddr::V6(v6) => {
+            let bits = bits.unwrap_or(128);
+            let v4 = v6.to_ipv4_mapped().zip(bits.checked_sub(96));
+            v4.map_or((v6.into(), bits), |(v4, bits)| (v4.into(), bits))
+        }
+    })
 }
 
 #[cfg(test)]
@@ -53,9 +80,26 @@ mod tests {
         for typed in ["", "42", "user:", "alice", "192.0.2.0/x", "192.0.2/24"] {
             assert!(sent(typed, false).unwrap_err().contains("write user:NAME"), "{typed}");
         }
-        assert_eq!(
-            (plain("address:192.0.2.7"), plain("user:1")),
-            ("ip:192.0.2.7".to_owned(), "user:1".to_owned())
-        );
+    }
+
+    #[test]
+    fn one_client_is_one_however_it_is_spelt_and_two_are_two() {
+        for (one, other) in [
+            ("ip:192.0.2.7", "address:192.0.2.7"),
+            ("ip:192.0.2.7", "network:::ffff:192.0.2.7/128"),
+            ("network:192.0.2.0/24", "network:::ffff:192.0.2.0/120"),
+            ("ip:2001:db8::1", "network:2001:DB8:0::1/128"),
+        ] {
+            assert_eq!(meant(one), meant(other));
+        }
+        for (one, other) in [
+            ("ip:192.0.2.7", "user:192.0.2.7"),
+            ("ip:192.0.2.7", "192.0.2.7"),
+            ("network:192.0.2.0/24", "network:192.0.2.0/25"),
+            ("network:::/0", "network:0.0.0.0/0"),
+            ("ip:nowhere", "ip:elsewhere"),
+        ] {
+            assert_ne!(meant(one), meant(other));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Files of rules, as they are sent: policies, single rules, or what `rules export` printed.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Place;
 use std::path::PathBuf;
 
 use granit_parser::{Event, Parser, ScalarStyle};
@@ -8,6 +10,7 @@ use tollgate::policy::Entry;
 
 use crate::problem::Problem;
 use crate::source::{self, Content, Source};
+use crate::visible::visible;
 
 /// Deepest nesting of what was exported.
 const DEPTH_MAX: usize = 64;
@@ -19,27 +22,35 @@ pub(super) struct Proposal {
     rows: Vec<Value>,
 }
 
+/// What files said of a rule or row so far, and which of them first.
+type Said = HashMap<String, (Value, String)>;
+
 impl Proposal {
-    /// Reads every file. Every mistake of the first that has some is told with its place.
+    /// Reads every file. Every mistake of the first that has some is told with its place; what two files say otherwise is one, too.
     pub(super) fn read(files: &[PathBuf]) -> Result<Proposal, Problem> {
         source::refuse_stdin_twice(files)?;
-        let mut proposal = Proposal::default();
+        let (mut proposal, mut said) = (Proposal::default(), Said::new());
         for path in files {
-            proposal.take(&Source::read(path, Content::Policy)?)?;
+            let source = Source::read(path, Content::Policy)?;
+            let Proposal { rules, rows } = Proposal::of(&source)?;
+            for (what, cure, content) in
+                rules.iter().filter_map(rule_said).chain(rows.iter().filter_map(row_said))
+            {
+                take_once(what, cure, content, &source.name, &mut said)?;
+            }
+            proposal.rules.extend(rules);
+            proposal.rows.extend(rows);
         }
         Ok(proposal)
     }
 
-    fn take(&mut self, source: &Source) -> Result<(), Problem> {
+    fn of(source: &Source) -> Result<Proposal, Problem> {
         if let Some((rules, rows)) = exported(&source.text) {
-            self.rules.extend(rules);
-            self.rows.extend(rows);
-            return Ok(());
+            return Ok(Proposal { rules, rows });
         }
-        for entry in Entry::list(&source.name, &source.text)? {
-            self.rules.push(json!({ "name": entry.name, "text": entry.text }));
-        }
-        Ok(())
+        let entries = Entry::list(&source.name, &source.text)?;
+        let rules = entries.iter().map(|entry| json!({ "name": entry.name, "text": entry.text }));
+        Ok(Proposal { rules: rules.collect(), rows: Vec::new() })
     }
 
     /// As it is sent; `more` is sent besides.
@@ -53,6 +64,36 @@ impl Proposal {
         }
         Value::Object(body)
     }
+}
+
+/// Notes what a file says, unless something else was said of the same before: the server would take the last, and tell nobody.
+fn take_once(what: String, cure: &str, content: Value, file: &str, said: &mut Said) -> Result<(), Problem> {
+    match said.entry(what) {
+        Place::Vacant(place) => drop(place.insert((content, file.to_owned()))),
+        Place::Occupied(place) => {
+            let (before, first) = place.get();
+            if *before != content {
+                let (what, first, file) = (place.key(), visible(first), visible(file));
+                let told = format!("{what} is one thing in {first} and another in {file}; {cure}");
+                return Err(Problem::Clash(told));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Which rule it is, what to do if there are two, and what it says in the one form that is compared. None of what the server will refuse.
+fn rule_said(rule: &Value) -> Option<(String, &'static str, Value)> {
+    let (name, text) = Entry::parse(rule.get("text")?.as_str()?).ok()?;
+    let is_active = rule.get("active").and_then(Value::as_bool).unwrap_or(true);
+    let content = json!([text, is_active, rule.get("description")]);
+    Some((format!("rule `{}`", visible(&name)), "delete one of the two, or give it another name", content))
+}
+
+/// The same of a row; one without a number is new.
+fn row_said(row: &Value) -> Option<(String, &'static str, Value)> {
+    let number = row.get("rule_id")?.as_i64()?;
+    Some((format!("row {number}"), "delete one of the two", row.clone()))
 }
 
 /// The rules and rows of what `rules export` printed; none if the text is something else.
@@ -122,9 +163,7 @@ mod tests {
     use super::*;
 
     fn proposal(text: &str) -> Proposal {
-        let mut proposal = Proposal::default();
-        proposal.take(&Source { name: "p.yaml".to_owned(), text: text.to_owned() }).unwrap();
-        proposal
+        Proposal::of(&Source { name: "p.yaml".to_owned(), text: text.to_owned() }).unwrap()
     }
 
     #[test]

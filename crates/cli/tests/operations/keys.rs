@@ -49,6 +49,27 @@ fn who_is_blocked_is_denied_until_unblocked() {
 }
 
 #[test]
+fn whoever_is_blocked_is_unblocked_by_any_spelling() {
+    let desk = Desk::new(POLICY);
+    for (blocked, unblocked) in [
+        ("::ffff:198.51.100.6", "198.51.100.6"),
+        ("198.51.100.6", "ip:::FFFF:198.51.100.6"),
+        ("198.51.100.8/32", "198.51.100.8"),
+        ("198.51.100.8", "198.51.100.8/32"),
+        ("2001:DB8:0::1", "2001:db8::1"),
+        ("2001:db8:0::/48", "network:2001:db8::/48"),
+        ("::ffff:198.51.100.0/120", "198.51.100.0/24"),
+    ] {
+        desk.good(&["keys", "block", blocked, "--reason", "x"]);
+        for other in ["198.51.100.9", "198.51.100.0/25", "2001:db8::/47", "user:198.51.100.6"] {
+            desk.complaint(&["keys", "unblock", other, "--reason", "x"], 1);
+        }
+        desk.good(&["keys", "unblock", unblocked, "--reason", "x"]);
+        assert_eq!(desk.good(&["keys", "orders"]), "No order stands.\n", "{blocked}");
+    }
+}
+
+#[test]
 fn who_is_allowed_is_admitted_whatever_the_bucket_holds() {
     let desk = Desk::new(POLICY);
     desk.good(&["keys", "allow", "user:42", "--reason", "partner"]);
@@ -98,6 +119,23 @@ fn what_makes_no_sense_is_refused_with_its_cure() {
         (&["keys", "block", "user:1", "--reason", "x", "--until", "2h"], 2, "2026-11-20T10:00Z"),
         (&["keys", "block", "user:1", "--reason", "x", "--until", "2020-01-01"], 1, "expires"),
         (&["keys", "grant", "api", "user:1", "0", "--reason", "x"], 2, "above 0"),
+        (
+            &["keys", "grant", "api", "user:1", "0.0000001", "--reason", "x"],
+            1,
+            "error: `tokens` is 0.0000001, finer",
+        ),
+        (
+            &["keys", "block", "user:1", "--reason", "x", "--for", "36500d"],
+            2,
+            "'36500d' for '--for <LENGTH>'",
+        ),
+        (&["keys", "block", "user:1", "--reason", "x", "--for", "36500d"], 2, "7d, at most 3660d"),
+        (&["keys", "block", "user:1", "--reason", "x", "--for", "3660d1s"], 2, "7d, at most 3660d"),
+        (
+            &["keys", "block", "user:1", "--reason", &"x".repeat(513)],
+            1,
+            "error: `reason` has 513 bytes, 512 at most; shorten it",
+        ),
         (&["keys", "get", "nope", "user:1"], 1, "no rule `nope` is in force"),
         (&["keys", "get", "api", ""], 1, "`key` is missing"),
         (&["keys", "release", "99", "--reason", "x"], 1, "order 99"),

@@ -138,3 +138,30 @@ fn a_rule_is_ordered_to_watch_and_everything_is_stopped_and_released() {
     assert_eq!(orders["orders"].as_array().unwrap().len(), 2, "{orders}");
     assert!(desk.good(&["rules", "reload", "--reason", "x"]).starts_with("unchanged; "));
 }
+
+#[test]
+fn one_name_with_two_contents_is_a_mistake_that_names_both_files() {
+    let desk = Desk::new(POLICY);
+    let one = desk.scratch.write("one.yaml", "{name: api, scope: user, rate: 1/h, burst: 1}");
+    let two = desk.scratch.write("two.yaml", "{name: api, scope: user, rate: 1/h, burst: 2}");
+    for verb in [&["validate"][..], &["diff"], &["apply", "--yes"]] {
+        let complaint = desk.complaint(&[&["rules"], verb, &[&one, &two]].concat(), 1);
+        assert_eq!(
+            complaint,
+            format!(
+                "error: rule `api` is one thing in {one} and another in {two}; delete one of the two, or give it another name\n"
+            )
+        );
+    }
+    assert_eq!(desk.json(&["rules", "history"])["versions"], json!([]));
+    // Said twice alike is said once.
+    let same = desk.scratch.write("same.yaml", "- {name: api, scope: user, rate: 1/h, burst: 1}");
+    assert_eq!(desk.good(&["rules", "apply", &one, &same, "--yes"]), "Version 1 is on record: 1 added.\n");
+}
+
+#[test]
+fn the_version_that_was_asked_for_is_the_one_that_is_missing() {
+    let desk = Desk::new(POLICY);
+    let complaint = desk.complaint(&["rules", "diff", "--version", "99"], 1);
+    assert!(complaint.starts_with("error: there is no version 99;"), "{complaint}");
+}

@@ -87,3 +87,31 @@ fn new_ones_are_shown_as_they_come() {
     let _ = child.wait();
     assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["user"], "new", "{line}");
 }
+
+#[test]
+fn a_limit_is_refused_where_it_would_limit_nothing() {
+    let desk = Desk::new(POLICY);
+    for words in [&["--export", "csv"][..], &["--totals"]] {
+        let complaint = desk.complaint(&[&["violations", "--limit", "1"], words].concat(), 2);
+        assert!(complaint.contains("'--limit <N>' cannot be used with '--"), "{complaint}");
+        desk.good(&[&["violations"], words].concat());
+    }
+}
+
+#[test]
+fn what_no_violation_can_fit_is_refused_with_its_cure() {
+    let desk = Desk::new(POLICY);
+    for (words, told) in [
+        (&["--ip", "1.2.3.0/24"][..], "`address` is '1.2.3.0/24'; use one address"),
+        (&["--ip", "notanip"], "`address` is 'notanip'; use one address"),
+        (&["--since", "1m", "--until", "5m"], "`since` is '60s', which is after `until`, '300s'; "),
+        (
+            &["--totals", "--since", "1m", "--until", "5m"],
+            "`since` is '60s', which is after `until`, '300s'; ",
+        ),
+        (&["--export", "csv", "--ip", "notanip"], "`address` is 'notanip'; use one address"),
+    ] {
+        let complaint = desk.complaint(&[&["violations"], words].concat(), 1);
+        assert!(complaint.starts_with("error: ") && complaint.contains(told), "{words:?}: {complaint}");
+    }
+}

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use tollgate_core::{Algorithm, Burst, Limit, Tokens};
 
-use crate::{Action, Client, KeyShape, Mode, Order, Rule, Source, StandingOrder, Who};
+use crate::{
+    Action, Client, KeyShape, Mode, ORDER_REASON_BYTES_MAX, Order, Rule, Source, StandingOrder, Who,
+};
 
 use super::found::Found;
 use super::limit_fault::{self, Figures};
@@ -24,8 +26,7 @@ const RATE: usize = 3;
 const BURST: usize = 4;
 const REASON: usize = 5;
 
-/// Longest reason, and longest name of a user, in bytes.
-const REASON_BYTES_MAX: usize = 512;
+/// Longest name of a user, in bytes.
 const USER_BYTES_MAX: usize = 4_096;
 /// Orders may name clients by the keys of so many differently keyed rules: every request is looked up by each.
 const SHAPES_MAX: usize = 32;
@@ -90,9 +91,15 @@ impl<'o> ReadOrder<'o> {
     pub(super) fn read(order: &'o StandingOrder, named: &mut Named<'_>) -> ReadOrder<'o> {
         let mut found = Found::default();
         let effect = effect(order, named, &mut found);
-        if order.reason.trim().is_empty() || order.reason.len() > REASON_BYTES_MAX {
-            let what = format!("`reason` is `{}`, which tells nobody why", cut(&order.reason));
-            found.add(field_place(REASON), what, format!("say why, in 1 to {REASON_BYTES_MAX} bytes"));
+        let what = match order.reason.len() {
+            _ if order.reason.trim().is_empty() => {
+                Some(format!("`reason` is `{}`, which tells nobody why", cut(&order.reason)))
+            }
+            bytes if bytes > ORDER_REASON_BYTES_MAX => Some(format!("`reason` has {bytes} bytes")),
+            _ => None,
+        };
+        if let Some(what) = what {
+            found.add(field_place(REASON), what, format!("say why, in 1 to {ORDER_REASON_BYTES_MAX} bytes"));
         }
         ReadOrder { order, found, effect }
     }

@@ -121,5 +121,7 @@ fn orders() -> Vec<String> {
         refused(Sources { file: Some(("policy.yaml", text)), orders, ..Sources::default() })
     };
     let unexplained = StandingOrder { reason: String::new(), ..order(12, Order::Block { who: user("ann") }) };
-    orders.into_iter().map(|what| told(&[order(12, what)])).chain([told(&[unexplained])]).collect()
+    let overexplained = StandingOrder { reason: "x".repeat(513), ..unexplained.clone() };
+    let told_alone = orders.into_iter().map(|what| told(&[order(12, what)]));
+    told_alone.chain([told(&[unexplained]), told(&[overexplained])]).collect()
 }

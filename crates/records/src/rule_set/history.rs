@@ -38,8 +38,9 @@ impl Records {
     pub async fn diff(&self, before: i64, after: i64) -> Result<RuleSetDiff, RecordsError> {
         self.within(async {
             let mut session = self.read().await?;
-            let before = storing::stored(&mut session, before).await?;
+            // The later one first: if neither is there, it is the one that was asked for.
             let after = storing::stored(&mut session, after).await?;
+            let before = storing::stored(&mut session, before).await?;
             Ok(RuleSetDiff::between(&before, &after))
         })
         .await

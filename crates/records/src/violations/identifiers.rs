@@ -44,6 +44,14 @@ impl IdentifierSecret {
 }
 
 impl Identifiers {
+    /// Whether a text has the form of a pseudonym, as the log lists them: `hashed:` and 32 hex digits.
+    pub fn is_pseudonym(text: &str) -> bool {
+        text.strip_prefix(PSEUDONYM).is_some_and(|digits| {
+            digits.len() == 2 * PSEUDONYM_BYTES
+                && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        })
+    }
+
     /// What stands in the log for an identifier; `None` for nothing.
     pub(crate) fn shown(&self, identifier: Identifier, text: String) -> Option<String> {
         match self {
@@ -103,6 +111,12 @@ mod tests {
         let alice = named("s", Identifier::User, "alice");
         assert_eq!(alice, named("s", Identifier::User, "alice"));
         assert!(alice.starts_with("hashed:") && alice.len() == 39 && !alice.contains("alice"), "{alice}");
+        assert!(Identifiers::is_pseudonym(&alice));
+        for text in
+            ["alice", "hashed:", "hashed:61e8", &alice.to_uppercase(), &format!("{alice}0"), &alice[7..]]
+        {
+            assert!(!Identifiers::is_pseudonym(text), "{text}");
+        }
         assert_ne!(alice, named("t", Identifier::User, "alice"));
         assert_ne!(alice, named("s", Identifier::Key, "alice"));
         assert_ne!(alice, named("s", Identifier::User, "alicf"));

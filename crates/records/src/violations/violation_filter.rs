@@ -33,10 +33,15 @@ pub enum EndpointFilter {
 }
 
 impl ViolationFilter {
-    /// With users and addresses as they stand in a log. Where identifiers are off, nobody is found by one.
+    /// With users and addresses as they stand in a log: pseudonyms are there as they are. Where identifiers are off, nobody is found by a name.
     pub(super) fn named_by(self, identifiers: &Identifiers) -> ViolationFilter {
         let nobody = || "(off)".to_owned();
-        let named = |identifier, text| identifiers.shown(identifier, text).unwrap_or_else(nobody);
+        let named = |identifier, text: String| {
+            if Identifiers::is_pseudonym(&text) {
+                return text;
+            }
+            identifiers.shown(identifier, text).unwrap_or_else(nobody)
+        };
         ViolationFilter {
             user: self.user.map(|user| named(Identifier::User, bounded(&user, USER_BYTES_MAX))),
             address: self.address.map(|address| named(Identifier::Address, address)),

@@ -53,6 +53,11 @@ async fn a_rollback_is_judged_as_every_change(place: Place) {
     assert_eq!(refused.unwrap_err().to_string(), "no longer a rule");
     let missing = records.rollback(9, 2, &alice(), "", fine).await;
     assert!(missing.unwrap_err().to_string().starts_with("there is no version 9"));
+    let missing = records.diff(98, 99).await;
+    assert!(
+        missing.unwrap_err().to_string().starts_with("there is no version 99"),
+        "the one that was asked for"
+    );
     let late = records.rollback(1, 1, &alice(), "", fine).await;
     assert!(late.unwrap_err().to_string().starts_with("the rules are at version 2 by alice"));
     assert_eq!(records.rule_set().await.unwrap().entries[0].text, "second");

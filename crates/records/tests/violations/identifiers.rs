@@ -28,13 +28,19 @@ async fn a_pseudonym_hides_who_it_is_and_is_found_by_whoever_has_the_secret(plac
     let row = rows(&records).await.remove(0);
     let stored = format!("{row:?}");
     assert!(!stored.contains("alice") && !stored.contains("203.0.113.7"), "{stored}");
-    assert!(row.user.unwrap().starts_with("hashed:") && row.bucket_key.starts_with("hashed:"));
+    assert!(row.user.as_ref().unwrap().starts_with("hashed:") && row.bucket_key.starts_with("hashed:"));
     for filter in [
         ViolationFilter { user: Some("alice".to_owned()), ..ViolationFilter::default() },
         ViolationFilter { address: Some("203.0.113.7".to_owned()), ..ViolationFilter::default() },
     ] {
         assert!(found(&records, &filter).await.is_empty(), "not by the plain name");
         assert_eq!(found(&records, &log.named(filter)).await.len(), 1);
+    }
+    for filter in [
+        ViolationFilter { user: row.user, ..ViolationFilter::default() },
+        ViolationFilter { address: row.address, ..ViolationFilter::default() },
+    ] {
+        assert_eq!(found(&records, &log.named(filter.clone())).await.len(), 1, "as it is listed: {filter:?}");
     }
 }
 

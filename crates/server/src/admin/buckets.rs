@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tollgate::policy::limit_text;
 use tollgate::{BucketError, Cost, NamedBucket, NamedBuckets, NoBuckets, Tokens};
 use tollgate_records::{AuditNote, NewOperation, OperationKind, Records};
@@ -64,7 +64,8 @@ impl From<Talker> for Lately {
 struct RawOperation {
     rule: String,
     key: String,
-    tokens: Option<f64>,
+    /// As it was typed: whatever it is, what is wrong with it is said of it.
+    tokens: Option<Value>,
     reason: String,
 }
 
@@ -104,12 +105,19 @@ pub(super) async fn reset(call: Call) -> Result<Reply, Problem> {
 pub(super) async fn grant(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let raw: RawOperation = call.json()?;
-    let Some(tokens) = raw.tokens else {
+    let Some(tokens) = &raw.tokens else {
         let detail = "`tokens` is missing; say how many to give, as in \"tokens\": 10".to_owned();
         return Err(Problem::field("tokens", detail));
     };
-    let tokens = cost_of("tokens", tokens)?;
+    let number = tokens.as_f64().filter(|number| *number != 0.0);
+    let tokens = number.map_or_else(|| Err(no_amount(tokens)), |number| cost_of("tokens", number))?;
     operate(&call, raw, OperationKind::Grant { amount: tokens.to_string() }, Some(tokens)).await
+}
+
+fn no_amount(tokens: &Value) -> Problem {
+    let tokens = crate::http::shown(&tokens.to_string());
+    let detail = format!("`tokens` is {tokens}; use a number above 0, as in 10 or 0.5");
+    Problem::field("tokens", detail).because("bad_body")
 }
 
 async fn operate(

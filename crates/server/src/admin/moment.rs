@@ -4,8 +4,9 @@ use tollgate_records::Timestamp;
 
 use crate::http::{Problem, shown};
 
-/// Longest span: ten years, in seconds.
-const SPAN_S_MAX: u64 = 10 * 366 * 86_400;
+/// Longest span: ten years, in days and in seconds.
+const SPAN_DAYS_MAX: u64 = 10 * 366;
+const SPAN_S_MAX: u64 = SPAN_DAYS_MAX * 86_400;
 
 /// When something ends: `2026-12-24T18:00:00Z`, or `90s`, `30m`, `2h` or `7d` from now, which is so many seconds after 1970.
 pub(super) fn read(text: &str, now_unix_s: u64) -> Result<Timestamp, Problem> {
@@ -41,7 +42,7 @@ fn span_s(text: &str) -> Option<u64> {
 
 fn bad(field: &'static str, text: &str, direction: &str) -> Problem {
     let detail = format!(
-        "`{field}` is '{}'; use a date like 2026-12-24T18:00:00Z, or a time {direction} like 30m, 2h or 7d",
+        "`{field}` is '{}'; use a date like 2026-12-24T18:00:00Z, or a time {direction} like 30m, 2h or 7d, at most {SPAN_DAYS_MAX}d",
         shown(text)
     );
     Problem::field(field, detail)
@@ -58,6 +59,10 @@ mod tests {
         assert_eq!((read("1970-01-01T00:01:00Z"), ago("1970-01-01T00:01:00Z")), (Some(60), Some(60)));
         assert_eq!((read("90s"), read("2h"), read("7d")), (Some(1_090), Some(8_200), Some(605_800)));
         assert_eq!((ago("90s"), ago("2h")), (Some(910), Some(0)));
+        assert!(read("3660d").is_some() && ago("3660d").is_some());
+        let told = super::read("3661d", 1_000).unwrap_err();
+        let expected = "`expires` is '3661d'; use a date like 2026-12-24T18:00:00Z, or a time from now like 30m, 2h or 7d, at most 3660d";
+        assert_eq!(told.detail(), expected);
         for text in ["", "soon", "0s", "-1s", "1.5h", "2 h", "h", "5", "9999999999d", "18446744073709551615s"]
         {
             assert_eq!((read(text), ago(text)), (None, None), "{text}");

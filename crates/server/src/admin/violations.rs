@@ -8,7 +8,7 @@ use http::HeaderValue;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use serde_json::json;
 use tollgate_records::{
-    EndpointFilter, ExportFormat, Timestamp, ViolationCursor, ViolationFilter, ViolationLog,
+    EndpointFilter, ExportFormat, Identifiers, Timestamp, ViolationCursor, ViolationFilter, ViolationLog,
 };
 
 use super::call::{Call, PAGE_MAX, PAGE_USUAL, ok};
@@ -34,7 +34,7 @@ pub(super) async fn list(call: Call) -> Result<Reply, Problem> {
 /// `GET /violations/totals`: the true counts by rule and hour, and those of this instance since it began.
 pub(super) async fn totals(call: Call) -> Result<Reply, Problem> {
     let query = call.query(&["rule", "since", "until"])?;
-    let (since, until) = (time(&call, &query, "since")?, time(&call, &query, "until")?);
+    let (since, until) = times(&call, &query)?;
     let records = call.operations.on_record()?;
     let totals = records.violation_totals(query.get("rule"), since, until).await;
     let totals = totals.map_err(|error| refused(&error))?;
@@ -78,13 +78,14 @@ fn filter(call: &Call, query: &Query) -> Result<ViolationFilter, Problem> {
         }
         (endpoint, prefix) => endpoint.map(EndpointFilter::Exact).or(prefix.map(EndpointFilter::Prefix)),
     };
+    let (since, until) = times(call, query)?;
     let filter = ViolationFilter {
         user: text("user"),
-        address: text("address").map(canonical),
+        address: query.get("address").map(address).transpose()?,
         rule: text("rule"),
         endpoint,
-        since: time(call, query, "since")?,
-        until: time(call, query, "until")?,
+        since,
+        until,
     };
     // Where names are hashed, whoever asks by name finds them all the same.
     Ok(match &call.operations.violations {
@@ -93,9 +94,35 @@ fn filter(call: &Call, query: &Query) -> Result<ViolationFilter, Problem> {
     })
 }
 
-/// An address in the one spelling that is kept; another text as it is, which nobody's address is.
-fn canonical(text: String) -> String {
-    text.parse::<IpAddr>().map_or(text, |address| address.to_canonical().to_string())
+/// An address in the one spelling that is kept, or the pseudonym of one; by any other text nobody could ever be found.
+fn address(text: &str) -> Result<String, Problem> {
+    if Identifiers::is_pseudonym(text) {
+        return Ok(text.to_owned());
+    }
+    text.parse::<IpAddr>().map(|address| address.to_canonical().to_string()).map_err(|_| {
+        let detail = format!(
+            "`address` is '{}'; use one address like 192.0.2.7 or 2001:db8::1, or a pseudonym as it is listed",
+            shown(text)
+        );
+        Problem::field("address", detail).because("bad_query")
+    })
+}
+
+/// From when, and until when.
+fn times(call: &Call, query: &Query) -> Result<(Option<Timestamp>, Option<Timestamp>), Problem> {
+    let times = (time(call, query, "since")?, time(call, query, "until")?);
+    if let (Some(since), Some(until)) = times
+        && since > until
+    {
+        let said = |name: &str| shown(query.get(name).unwrap_or_default());
+        let detail = format!(
+            "`since` is '{}', which is after `until`, '{}'; use an earlier `since` or a later `until`",
+            said("since"),
+            said("until")
+        );
+        return Err(Problem::field("since", detail).because("bad_query"));
+    }
+    Ok(times)
 }
 
 /// A date, or how long ago.

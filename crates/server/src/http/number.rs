@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use tollgate::{Burst, Cost, Limit, Rate, Span, Tokens};
+use tollgate::{Burst, Cost, FloatError, Limit, Rate, Span, Tokens};
 
 use super::problem::Problem;
 
@@ -57,11 +57,11 @@ pub(super) fn cost(cost: Option<f64>) -> Result<Cost, Problem> {
 }
 
 /// A true cost, which may be 0.
-pub(crate) fn true_cost(field: &str, cost: f64) -> Result<Cost, Problem> {
+pub(crate) fn true_cost(field: &'static str, cost: f64) -> Result<Cost, Problem> {
     if cost == 0.0 {
         return Ok(Cost::micros(0));
     }
-    Cost::try_from(cost).map_err(|error| Problem::field(field, error.to_string()))
+    Cost::try_from(cost).map_err(|error| Problem::field(field, FloatError { field, ..error }.to_string()))
 }
 
 /// A field that must be given.

@@ -1,7 +1,7 @@
 //! An order as it was typed, and what it means.
 
 use serde::Deserialize;
-use tollgate::policy::{Mode, Order, Who};
+use tollgate::policy::{Mode, ORDER_REASON_BYTES_MAX, Order, Who};
 use tollgate_records::NewOrder;
 
 use crate::admin::moment;
@@ -34,6 +34,11 @@ impl RawOrder {
     pub(super) fn read(mut self, unix_s: u64) -> Result<NewOrder, Problem> {
         if self.reason.trim().is_empty() {
             let detail = "`reason` is missing; say why, for the audit trail".to_owned();
+            return Err(Problem::field("reason", detail).because("bad_body"));
+        }
+        let bytes = self.reason.len();
+        if bytes > ORDER_REASON_BYTES_MAX {
+            let detail = format!("`reason` has {bytes} bytes, {ORDER_REASON_BYTES_MAX} at most; shorten it");
             return Err(Problem::field("reason", detail).because("bad_body"));
         }
         let order = match std::mem::take(&mut self.kind).as_str() {

@@ -218,4 +218,11 @@ async fn what_names_no_bucket_is_said_with_the_field() {
     ] {
         door.post("/admin/v1/buckets/grant", &body).token(token).expect(400).await;
     }
+    for tokens in [json!("ten"), json!(-1), json!(0), json!(0.000_000_1), json!(1e300), json!([1])] {
+        let body = json!({ "rule": "per-user", "key": "user:ann", "tokens": tokens, "reason": "x" });
+        let told = door.post("/admin/v1/buckets/grant", &body).token(token).expect(400).await.json();
+        let detail = told["detail"].as_str().unwrap();
+        assert!(told["field"] == "tokens" && detail.starts_with("`tokens` is "), "{told}");
+        assert!(detail.contains("; ") && !detail.contains("cost") && !detail.contains("f64"), "{told}");
+    }
 }

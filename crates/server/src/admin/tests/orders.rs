@@ -51,3 +51,14 @@ async fn whatever_is_no_text_on_record_keeps_nobody_from_blocking_or_mending() {
         .expect(200)
         .await;
 }
+
+#[tokio::test]
+async fn a_reason_that_is_too_long_is_refused_at_its_field() {
+    let door = TestDoor::open().await;
+    let token = door.token(Role::Operator).await;
+    let order = |bytes: usize| json!({ "kind": "block", "who": "user:1", "reason": "x".repeat(bytes) });
+    door.post("/admin/v1/orders", &order(512)).token(&token).expect(201).await;
+    let told = door.post("/admin/v1/orders", &order(513)).token(&token).expect(400).await.json();
+    assert_eq!(told["field"], "reason", "{told}");
+    assert_eq!(told["detail"], "`reason` has 513 bytes, 512 at most; shorten it");
+}

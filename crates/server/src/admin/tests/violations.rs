@@ -41,11 +41,11 @@ async fn violations_are_found_page_by_page_by_every_filter_and_by_any_text() {
         let found = door.get(&path).expect(200).await;
         assert_eq!(found.json()["violations"].as_array().unwrap().len(), 1, "{}", found.text);
         assert!(!found.text.contains('\u{1b}') && !found.headers.contains_key("set-cookie"));
-        for filter in ["rule", "endpoint", "endpoint_prefix", "address"] {
+        for filter in ["rule", "endpoint", "endpoint_prefix"] {
             let path = format!("/admin/v1/violations?{filter}={}", encoded(text));
             assert_eq!(door.get(&path).expect(200).await.json()["violations"], json!([]), "{filter}");
         }
-        for filter in ["since", "until", "cursor", "limit"] {
+        for filter in ["address", "since", "until", "cursor", "limit"] {
             let path = format!("/admin/v1/violations?{filter}={}", encoded(text));
             door.get(&path).expect(400).await;
         }
@@ -92,5 +92,34 @@ async fn an_address_is_found_by_every_spelling() {
     for address in ["192.0.2.7", "::ffff:192.0.2.7", "::FFFF:c000:207"] {
         let found = door.get(&format!("/admin/v1/violations?address={address}")).expect(200).await.json();
         assert_eq!(found["violations"].as_array().unwrap().len(), 1, "{address}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_that_can_find_nothing_is_refused_with_field_value_and_cure() {
+    let door = TestDoor::open().await;
+    note(&door, &["ann"]).await;
+    let pseudonym = format!("hashed:{}", "0a".repeat(16));
+    for (query, field) in [
+        ("address=192.0.2.0/24", "address"),
+        ("address=notanip", "address"),
+        ("address=", "address"),
+        ("address=hashed:0a", "address"),
+        ("since=1m&until=5m", "since"),
+        ("since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "since"),
+    ] {
+        for path in ["violations", "violations/export"] {
+            let told = door.get(&format!("/admin/v1/{path}?{query}")).expect(400).await.json();
+            let (is, value) = (&told["field"], query.split('&').next().unwrap().split_once('=').unwrap().1);
+            assert!(is == field && told["reason"] == "bad_query", "{query}: {told}");
+            assert!(
+                told["detail"].as_str().unwrap().starts_with(&format!("`{field}` is '{value}'")),
+                "{told}"
+            );
+        }
+    }
+    door.get("/admin/v1/violations/totals?since=1m&until=5m").expect(400).await;
+    for query in ["since=5m&until=1m", "since=1m&until=1m", &format!("address={pseudonym}")] {
+        door.get(&format!("/admin/v1/violations?{query}")).expect(200).await;
     }
 }
