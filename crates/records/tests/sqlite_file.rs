@@ -130,8 +130,8 @@ async fn a_file_that_is_no_database_is_told_and_left_alone() {
     assert_eq!(records.rule_set().await.unwrap().version, 0);
 }
 
-/// How soon a file that was put in the place of another is seen, on a busy machine.
-const SEEN_MAX: Duration = Duration::from_secs(2);
+/// How soon a file that was removed or replaced is seen, on a busy machine.
+const SEEN_MAX: Duration = Duration::from_secs(5);
 
 /// Another file, which nobody has open, with this entry.
 async fn elsewhere(text: &str) -> Place {
@@ -165,9 +165,8 @@ async fn a_file_that_is_replaced_is_in_force_at_once_and_what_sql_says_of_it_too
     let mut news = records.news();
     news.mark_unchanged();
     std::fs::rename(copy.path(), place.path()).unwrap();
-    let replaced = std::time::Instant::now();
-    until("the other file is in force", || async { texts(&records).await == ["restored"] }).await;
-    assert!(replaced.elapsed() < SEEN_MAX, "{:?}", replaced.elapsed());
+    let seen = until("the other file is in force", || async { texts(&records).await == ["restored"] });
+    tokio::time::timeout(SEEN_MAX, seen).await.unwrap();
     assert!(news.has_changed().unwrap());
     let mut hand = place.hand().await;
     hand.sql("INSERT INTO tollgate_entries (name, text) VALUES ('other', 'by hand')").await.unwrap();
