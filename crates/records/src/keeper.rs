@@ -1,16 +1,19 @@
 //! Who looks after the database: connects, migrates, tells of changes, and begins anew when it is gone. One task, which nobody waits for.
 
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::postgres::{PgListener, PgPool};
-use sqlx::sqlite::SqlitePool;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::back_off::BackOff;
 use crate::pool::Pool;
 use crate::records::Shared;
+use crate::sqlite_file::Seen;
 use crate::{RecordsError, RecordsOptions, RecordsStatus, Timestamp, migrations, pool};
 
 /// What PostgreSQL's triggers notify.
@@ -24,7 +27,7 @@ const TOLD_EVERY_MICROS: i64 = 10_000_000;
 /// Runs until the filing room is closed or forgotten.
 pub(crate) async fn keep(shared: Arc<Shared>) {
     let back_off = BackOff::new(shared.options.back_off_max);
-    let mut keeper = Keeper { shared, back_off, told_at: None, is_told: false };
+    let mut keeper = Keeper { shared, back_off, told_at: None, is_told: false, seen: Seen::default() };
     loop {
         let Err(error) = keeper.connect_and_watch().await;
         keeper.fail(&error);
@@ -43,12 +46,18 @@ struct Keeper {
     told_at: Option<Timestamp>,
     /// Whether it was told of this one.
     is_told: bool,
+    /// The file of SQLite that connections were made to.
+    seen: Seen,
 }
 
 impl Keeper {
     /// Connects, and watches until something fails.
     async fn connect_and_watch(&mut self) -> Result<Infallible, RecordsError> {
         let shared = Arc::clone(&self.shared);
+        if let Pool::Sqlite { options, .. } = &shared.pool {
+            let seen = self.seen;
+            of_file(options, move |path| seen.clear_away(path)).await?;
+        }
         let migrated = migrations::run(&shared.pool, &shared.options).await?;
         if migrated.from != migrated.to {
             tracing::info!(
@@ -58,9 +67,14 @@ impl Keeper {
             );
         }
         match &shared.pool {
-            Pool::Sqlite { readers, .. } => self.watch_sqlite(readers, migrated.to).await,
+            Pool::Sqlite { file, options } => {
+                // Before connections are made, so that the first look finds out if they were made to another.
+                self.seen = of_file(options, Seen::at).await?;
+                shared.pool.renew(&shared.options).await?;
+                self.watch_sqlite(&pool::current(file).into_readers(), options, migrated.to).await
+            }
             Pool::Postgres { options, .. } => {
-                shared.pool.renew(&shared.options);
+                shared.pool.renew(&shared.options).await?;
                 // A pool of its own each time: a connection that a network swallowed would keep the one place of the last.
                 let pool = pool::postgres_pool(options, 1, &shared.options);
                 let listener = within(LOOK_MAX, listen(&pool), &shared.options).await?;
@@ -69,11 +83,25 @@ impl Keeper {
         }
     }
 
-    async fn watch_sqlite(&mut self, readers: &SqlitePool, schema: i64) -> Result<Infallible, RecordsError> {
+    async fn watch_sqlite(
+        &mut self,
+        readers: &SqlitePool,
+        file: &SqliteConnectOptions,
+        schema: i64,
+    ) -> Result<Infallible, RecordsError> {
         let mut is_first = true;
         loop {
             let look = sqlx::query(REVISION_SQL).fetch_one(readers);
             let row = within(LOOK_MAX, look, &self.shared.options).await?;
+            // Behind the look, whose connection keeps the number of its file from being given to another.
+            let seen = of_file(file, Seen::at).await?;
+            if !seen.is_same_file(&self.seen) {
+                return Err(RecordsError::Unavailable {
+                    why: "its file was removed or replaced; what its name means now is used, or made"
+                        .to_owned(),
+                });
+            }
+            self.seen = seen;
             self.see(revision(&row)?, schema, is_first);
             is_first = false;
             tokio::select! {
@@ -157,6 +185,19 @@ async fn listen(pool: &PgPool) -> Result<PgListener, sqlx::Error> {
     listener.eager_reconnect(false);
     listener.listen(CHANNEL).await?;
     Ok(listener)
+}
+
+/// Does something with the file of SQLite, which may be on a disk that does not answer.
+async fn of_file<T: Send + 'static>(
+    file: &SqliteConnectOptions,
+    work: impl FnOnce(&Path) -> T + Send + 'static,
+) -> Result<T, RecordsError> {
+    let path = file.get_filename().to_owned();
+    match timeout(LOOK_MAX, spawn_blocking(move || work(&path))).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(RecordsError::Unavailable { why: error.to_string() }),
+        Err(_) => Err(RecordsError::Unanswered { why: format!("no answer within {LOOK_MAX:?}") }),
+    }
 }
 
 /// What the database says, if it does so in time.

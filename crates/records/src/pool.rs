@@ -1,4 +1,4 @@
-//! Connections to either database. Made when they are first needed; nothing here waits to be made.
+//! Connections to either database. Those to a server are made when they are first needed, those to a file by the keeper: no call waits for them.
 
 use std::sync::{PoisonError, RwLock};
 
@@ -10,17 +10,29 @@ use sqlx::{ConnectOptions as _, Connection as _};
 
 use crate::records_url::Place;
 use crate::session::Session;
-use crate::{RecordsError, RecordsOptions};
+use crate::{RecordsError, RecordsOptions, keeper};
 
 /// What connections say they are, for `pg_stat_activity`.
 const APPLICATION_NAME: &str = "tollgate";
 
 /// Connections to either database.
 pub(crate) enum Pool {
-    /// A file has one writer at a time, so there is one; readers do not wait for it (WAL).
-    Sqlite { writer: SqlitePool, readers: SqlitePool, options: Box<SqliteConnectOptions> },
-    /// `calls` are those of this connectedness, see [`Pool::renew`].
-    Postgres { calls: RwLock<PgPool>, options: Box<PgConnectOptions> },
+    /// `file` and `calls` are those of this connectedness, see [`Pool::renew`].
+    Sqlite {
+        file: RwLock<SqlitePools>,
+        options: Box<SqliteConnectOptions>,
+    },
+    Postgres {
+        calls: RwLock<PgPool>,
+        options: Box<PgConnectOptions>,
+    },
+}
+
+/// A file has one writer at a time, so there is one; readers do not wait for it (WAL).
+#[derive(Clone)]
+pub(crate) struct SqlitePools {
+    writer: SqlitePool,
+    readers: SqlitePool,
 }
 
 impl Pool {
@@ -30,24 +42,8 @@ impl Pool {
             Place::Off => None,
             Place::Sqlite(path) => {
                 let connect = sqlite_options(path, options);
-                let of = |connections| {
-                    SqlitePoolOptions::new()
-                        .max_connections(connections)
-                        .acquire_timeout(options.answer_max)
-                        .idle_timeout(None)
-                        .max_lifetime(None)
-                        .test_before_acquire(false)
-                        // SQLite ends a transaction by itself when the disk fails, and the driver, who did not end it, begins no other on
-                        // that connection.
-                        .before_acquire(|connection, _| {
-                            Box::pin(async { Ok(!connection.is_in_transaction()) })
-                        })
-                };
-                Some(Pool::Sqlite {
-                    writer: of(1).connect_lazy_with(connect.clone()),
-                    readers: of(options.connections_max).connect_lazy_with(connect.clone()),
-                    options: Box::new(connect),
-                })
+                let file = RwLock::new(sqlite_pools(&connect, options));
+                Some(Pool::Sqlite { file, options: Box::new(connect) })
             }
             Place::Postgres(url) => {
                 let connect = postgres_options(url, options);
@@ -60,7 +56,7 @@ impl Pool {
     /// A transaction that sees one state of the database, and changes nothing.
     pub(crate) async fn read(&self, options: &RecordsOptions) -> Result<Session, RecordsError> {
         let begun = match self {
-            Pool::Sqlite { readers, .. } => readers.begin().await.map(Session::sqlite),
+            Pool::Sqlite { file, .. } => current(file).readers.begin().await.map(Session::sqlite),
             Pool::Postgres { calls, .. } => {
                 let calls = current(calls);
                 calls
@@ -78,7 +74,9 @@ impl Pool {
     pub(crate) async fn write(&self, options: &RecordsOptions) -> Result<Session, RecordsError> {
         let begun = match self {
             // At once a writer: one that became it later would not wait for another, but fail.
-            Pool::Sqlite { writer, .. } => writer.begin_with("BEGIN IMMEDIATE").await.map(Session::sqlite),
+            Pool::Sqlite { file, .. } => {
+                current(file).writer.begin_with("BEGIN IMMEDIATE").await.map(Session::sqlite)
+            }
             Pool::Postgres { calls, .. } => current(calls).begin().await.map(Session::postgres),
         };
         begun
@@ -86,18 +84,27 @@ impl Pool {
             .map_err(|error| RecordsError::of(error, options.busy_max))
     }
 
-    /// Forgets connections to a server that was away. Those that a network swallowed are never told, and each would keep its place in the pool.
-    pub(crate) fn renew(&self, options: &RecordsOptions) {
-        if let Pool::Postgres { calls, options: connect } = self {
-            let fresh = postgres_pool(connect, options.connections_max, options);
-            *calls.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+    /// Forgets connections to a server or file that was away. Those that a network swallowed are never told, and each would keep its place in
+    /// the pool; those to a file that was removed go on as if it were there.
+    pub(crate) async fn renew(&self, options: &RecordsOptions) -> Result<(), RecordsError> {
+        match self {
+            Pool::Sqlite { file, options: connect } => {
+                let fresh = sqlite_pools(connect, options);
+                keeper::within(options.connect_max, fresh.open_all(), options).await?;
+                put(file, fresh);
+            }
+            Pool::Postgres { calls, options: connect } => {
+                put(calls, postgres_pool(connect, options.connections_max, options));
+            }
         }
+        Ok(())
     }
 
     /// Ends every connection, and refuses others.
     pub(crate) async fn close(&self) {
         match self {
-            Pool::Sqlite { writer, readers, .. } => {
+            Pool::Sqlite { file, .. } => {
+                let SqlitePools { writer, readers } = current(file);
                 readers.close().await;
                 writer.close().await;
             }
@@ -106,8 +113,47 @@ impl Pool {
     }
 }
 
-fn current(calls: &RwLock<PgPool>) -> PgPool {
-    calls.read().unwrap_or_else(PoisonError::into_inner).clone()
+impl SqlitePools {
+    /// Makes every connection there will be. One that was made later might be to a file that was put in the place of this one, and would
+    /// take the log of this one for that one's, and write it there.
+    async fn open_all(&self) -> Result<(), sqlx::Error> {
+        let mut held = vec![self.writer.acquire().await?];
+        for _ in 0..self.readers.options().get_max_connections() {
+            held.push(self.readers.acquire().await?);
+        }
+        Ok(())
+    }
+
+    /// Those that only read.
+    pub(crate) fn into_readers(self) -> SqlitePool {
+        self.readers
+    }
+}
+
+pub(crate) fn current<P: Clone>(pools: &RwLock<P>) -> P {
+    pools.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn put<P>(pools: &RwLock<P>, fresh: P) {
+    *pools.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+}
+
+/// Connections to a file, none of them made yet.
+fn sqlite_pools(connect: &SqliteConnectOptions, options: &RecordsOptions) -> SqlitePools {
+    let of = |connections| {
+        SqlitePoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(options.answer_max)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            // SQLite ends a transaction by itself when the disk fails, and the driver, who did not end it, begins no other on that connection.
+            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }))
+    };
+    SqlitePools {
+        writer: of(1).connect_lazy_with(connect.clone()),
+        readers: of(options.connections_max).connect_lazy_with(connect.clone()),
+    }
 }
 
 /// So many connections to a server, none of them made yet.

@@ -129,3 +129,105 @@ async fn a_file_that_is_no_database_is_told_and_left_alone() {
     records.ready_within(SET_UP_MAX).await.unwrap();
     assert_eq!(records.rule_set().await.unwrap().version, 0);
 }
+
+/// How soon a file that was removed or replaced is seen, on a busy machine.
+const SEEN_MAX: Duration = Duration::from_secs(5);
+
+/// Another file, which nobody has open, with this entry.
+async fn elsewhere(text: &str) -> Place {
+    let place = Place::sqlite();
+    let records = place.open().await;
+    records.apply(0, &put("login", text), &Author::new("alice"), "", fine).await.unwrap();
+    records.close().await;
+    assert!(!beside(&place, "-wal").exists());
+    place
+}
+
+/// The log of the file, or its index.
+fn beside(place: &Place, ending: &str) -> std::path::PathBuf {
+    format!("{}{ending}", place.path().display()).into()
+}
+
+/// The texts of the entries.
+async fn texts(records: &Records) -> Vec<String> {
+    let rules = records.rule_set().await.map(|rules| rules.entries).unwrap_or_default();
+    rules.into_iter().map(|entry| entry.text).collect()
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_is_in_force_at_once_and_what_sql_says_of_it_too() {
+    let (place, copy) = (Place::sqlite(), elsewhere("restored").await);
+    let records = place.open().await;
+    let alice = Author::new("alice");
+    records.apply(0, &put("login", "lost"), &alice, "", fine).await.unwrap();
+    assert_eq!(texts(&records).await, ["lost"]);
+    // The revision is the same, and is news nevertheless.
+    let mut news = records.news();
+    news.mark_unchanged();
+    std::fs::rename(copy.path(), place.path()).unwrap();
+    let seen = until("the other file is in force", || async { texts(&records).await == ["restored"] });
+    tokio::time::timeout(SEEN_MAX, seen).await.unwrap();
+    assert!(news.has_changed().unwrap());
+    let mut hand = place.hand().await;
+    hand.sql("INSERT INTO tollgate_entries (name, text) VALUES ('other', 'by hand')").await.unwrap();
+    until("SQL is in force", || async { texts(&records).await == ["restored", "by hand"] }).await;
+    records.apply(2, &put("login", "changed"), &alice, "", fine).await.unwrap();
+    assert_eq!(hand.number("SELECT count(*) FROM tollgate_entries WHERE text = 'changed'").await, 1);
+}
+
+#[tokio::test]
+async fn what_the_log_of_a_replaced_file_holds_is_not_put_into_the_other() {
+    let (place, copy) = (Place::sqlite(), elsewhere("restored").await);
+    let records = place.open().await;
+    let (alice, mut version) = (Author::new("alice"), 0);
+    for text in 0..20 {
+        let more = put(&format!("entry {text}"), &"x".repeat(5_000));
+        version = records.apply(version, &more, &alice, "", fine).await.unwrap().version;
+    }
+    assert!(beside(&place, "-wal").metadata().unwrap().len() > 100_000);
+    std::fs::rename(copy.path(), place.path()).unwrap();
+    until("the other file is in force", || async { texts(&records).await == ["restored"] }).await;
+    let mut hand = place.hand().await;
+    assert_eq!(
+        hand.number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'").await,
+        1
+    );
+    assert_eq!(hand.number("SELECT count(*) FROM tollgate_entries").await, 1);
+}
+
+#[tokio::test]
+async fn a_file_that_is_removed_is_told_and_made_anew_and_takes_what_is_written_after() {
+    let place = Place::sqlite();
+    let records = place.open().await;
+    let alice = Author::new("alice");
+    records.apply(0, &put("login", "lost"), &alice, "", fine).await.unwrap();
+    let mut status = records.watch_status();
+    for ending in ["", "-wal", "-shm"] {
+        std::fs::remove_file(beside(&place, ending)).unwrap();
+    }
+    let told = status.wait_for(|status| !status.is_ready());
+    let told = tokio::time::timeout(SEEN_MAX, told).await.unwrap().unwrap().to_string();
+    assert!(told.contains("its file was removed or replaced"), "{told}");
+    records.ready_within(SEEN_MAX).await.unwrap();
+    assert_eq!(records.rule_set().await.unwrap().version, 0);
+    let order = records.give_order(&kill_switch(), &alice).await.unwrap();
+    let mut hand = place.hand().await;
+    assert_eq!(hand.number("SELECT order_id FROM tollgate_orders").await, order.order_id);
+}
+
+#[tokio::test]
+async fn instances_that_share_a_file_follow_it_together() {
+    let (place, copy) = (Place::sqlite(), elsewhere("restored").await);
+    let (one, other) = (place.open().await, place.open().await);
+    let alice = Author::new("alice");
+    one.apply(0, &put("login", "lost"), &alice, "", fine).await.unwrap();
+    std::fs::rename(copy.path(), place.path()).unwrap();
+    for records in [&one, &other] {
+        until("the other file is in force", || async { texts(records).await == ["restored"] }).await;
+    }
+    for (version, writer, reader) in [(1, &one, &other), (2, &other, &one)] {
+        let text = format!("version {version}");
+        writer.apply(version, &put("login", &text), &alice, "", fine).await.unwrap();
+        assert_eq!(texts(reader).await, [text]);
+    }
+}

@@ -199,9 +199,6 @@ impl<'a> Drafting<'a> {
             let mut read = ReadOrder::read(order, &mut named);
             if before.replace(order.id) == Some(order.id) {
                 read.add(format!("there are two orders {}", order.id), "give each a number of its own");
-            } else if let Some(rule) = named.of_name(&standing::name_of(order)) {
-                let what = format!("the name `{}` is taken by the rule {}", rule.name, self.place_of(rule));
-                read.add(what, "rename that rule: names like this are those of orders");
             } else if at == ORDERS_STANDING_MAX {
                 let what = format!("there are {} orders", orders.len());
                 read.add(what, "revoke those that nobody needs, and join addresses to networks");

@@ -44,7 +44,7 @@ fn one(node: &Node<'_>, names: &mut Names, found: &mut Found) -> Option<KillSwit
         found,
     )?;
     let name_node = fields.need("name", "this kill switch", "add `name`", found);
-    let name = name_node.and_then(|node| rule_name::read(node, "name", found));
+    let name = name_node.and_then(|node| rule_name::read_own(node, "name", found));
     if let (Some(name), Some(node)) = (&name, name_node) {
         names.take(name, "kill switch", true, node.place, found);
     }

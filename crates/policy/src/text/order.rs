@@ -66,11 +66,6 @@ impl<'r> Named<'r> {
         Named { rules, positions, shapes: HashMap::new(), is_partial }
     }
 
-    /// The rule of this name.
-    pub(super) fn of_name(&self, name: &str) -> Option<&'r Rule> {
-        self.positions.get(name).and_then(|at| self.rules.get(*at))
-    }
-
     /// The position of a rule, or a mistake.
     fn find(&self, name: &str, field: usize, found: &mut Found) -> Option<usize> {
         let position = self.positions.get(name).copied();

@@ -84,7 +84,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         }
     }
     let name_node = fields.take("name");
-    let name = name_node.map(|node| rule_name::read(node, "name", found));
+    let name = name_node.map(|node| rule_name::read_own(node, "name", found));
     if let Some(node) = fields.take("description") {
         let _ = choice::text(node, "description", 4_096, found);
     }

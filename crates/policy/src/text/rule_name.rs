@@ -10,6 +10,8 @@ use super::tree::{Node, Place};
 
 /// Longest name.
 const NAME_BYTES_MAX: usize = 112;
+/// How the names of standing orders begin; their number follows.
+pub(super) const OF_ORDERS: &str = "order-";
 
 /// A name that can stand in headers, metrics and keys, or a mistake.
 pub(super) fn read(node: &Node<'_>, field: &str, found: &mut Found) -> Option<Box<str>> {
@@ -25,6 +27,18 @@ pub(super) fn read(node: &Node<'_>, field: &str, found: &mut Found) -> Option<Bo
         return None;
     }
     Some(text.into())
+}
+
+/// The same of a rule or a kill switch, which is not called as a standing order would be: the order would not be in force.
+pub(super) fn read_own(node: &Node<'_>, field: &str, found: &mut Found) -> Option<Box<str>> {
+    let name = read(node, field, found)?;
+    let number = name.strip_prefix(OF_ORDERS).unwrap_or_default();
+    if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) {
+        let what = format!("`{field}` is `{name}`, as standing orders are called");
+        found.add(node.place, what, "choose a name that is not `order-` and a number");
+        return None;
+    }
+    Some(name)
 }
 
 /// What a rule without a name is called: `user:free`, `endpoint:/api/search`, `global`.

@@ -16,6 +16,7 @@ use crate::{
 
 use super::condition::all_of;
 use super::order::Effect;
+use super::rule_name::OF_ORDERS;
 
 /// Orders with what they do, by number.
 pub(super) type Effects<'o> = Vec<(&'o StandingOrder, Effect)>;
@@ -95,9 +96,9 @@ fn about(order: &StandingOrder, client: Client, action: Action) -> Rule {
     }
 }
 
-/// What the rule of an order is called.
-pub(super) fn name_of(order: &StandingOrder) -> Box<str> {
-    format!("order-{}", order.id).into()
+/// What the rule of an order is called; nothing else is.
+fn name_of(order: &StandingOrder) -> Box<str> {
+    format!("{OF_ORDERS}{}", order.id).into()
 }
 
 /// The rule with another limit, for one client. It has no roll-out: the order is for this client, now.

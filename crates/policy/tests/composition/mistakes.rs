@@ -59,9 +59,12 @@ fn every_source() -> Vec<String> {
 
 fn names_that_are_taken() -> Vec<String> {
     let text =
-        "- {name: user-1, scope: user, rate: 1, burst: 1}\n- {name: order-3, scope: ip, rate: 1, burst: 1}\n";
-    let rule = "{name: order-3, scope: ip, rate: 1, burst: 1}";
-    let entries = [entry("g", &format!("group: g\ncombine: all\nrules:\n  - {rule}\n"))];
+        "- {name: user-1, scope: user, rate: 1, burst: 1}\n- {name: search, scope: ip, rate: 1, burst: 1}\n";
+    let rule = |name: &str| format!("{{name: {name}, scope: ip, rate: 1, burst: 1}}");
+    let entries = [
+        entry("g", &format!("group: g\ncombine: all\nrules:\n  - {}\n", rule("search"))),
+        entry("order-3", &rule("order-3")),
+    ];
     let rows = [
         row(1, "user:{user_id}", "user", "1", "1", None),
         row(2, "user:{id}", "user", "1", "1", None),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use tollgate_records::{Operation, OperationKind, Records};
+use tollgate_records::{Operation, OperationKind, Records, RecordsError};
 
 use super::Operations;
 use super::buckets::give;
@@ -56,7 +56,7 @@ impl Operations {
         let mut last = latest(&records).await;
         self.follower.done.send_replace(last);
         loop {
-            let told = match records.operations_since(last).await {
+            let told = match told_since(&records, &mut last).await {
                 Ok(told) => told,
                 Err(error) => {
                     tracing::debug!(%error, "operations on buckets cannot be read");
@@ -81,8 +81,11 @@ impl Operations {
                 self.follower.done.send_replace(last);
             }
             // A full page may have more behind it.
-            if told.is_empty() && news.changed().await.is_err() {
-                return;
+            if told.is_empty() {
+                self.follower.done.send_replace(last);
+                if news.changed().await.is_err() {
+                    return;
+                }
             }
         }
     }
@@ -108,6 +111,15 @@ impl Operations {
         );
         Ok(())
     }
+}
+
+/// The operations after the last. Where there are fewer than there were, the database is another, restored or made anew: its next is waited for.
+async fn told_since(records: &Records, last: &mut i64) -> Result<Vec<Operation>, RecordsError> {
+    let told = records.operations_since(*last).await?;
+    if told.is_empty() {
+        *last = records.latest_operation().await?.min(*last);
+    }
+    Ok(told)
 }
 
 async fn latest(records: &Records) -> i64 {

@@ -1,6 +1,7 @@
 //! Buckets by rule and key.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use tollgate::policy::{Entry, Facts, Order, StandingOrder, Who};
@@ -45,6 +46,31 @@ async fn a_bucket_is_looked_at_filled_and_given_tokens_with_and_without_records(
         door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
         assert_eq!(look().await["balance"], 10);
     }
+}
+
+#[tokio::test]
+async fn what_is_done_to_buckets_after_the_file_of_the_records_was_removed_is_done() {
+    let door = TestDoor::open().await;
+    let reset = json!({ "rule": "per-user", "key": "user:ann", "reason": "a mistake of ours" });
+    let token = door.token(Role::Operator).await;
+    for _ in 0..3 {
+        door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
+    }
+    let records = door.records.clone().unwrap();
+    let mut status = records.watch_status();
+    let url = records.url().to_string();
+    for ending in ["", "-wal", "-shm"] {
+        std::fs::remove_file(format!("{}{ending}", url.strip_prefix("sqlite:").unwrap())).unwrap();
+    }
+    status.wait_for(|status| !status.is_ready()).await.unwrap();
+    records.ready().await;
+    // Until it is known that numbers begin anew.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let token = door.token(Role::Operator).await;
+    assert_eq!(spend(&door, "ann", 3), 3);
+    door.post("/admin/v1/buckets/reset", &reset).token(&token).expect(200).await;
+    let asking = door.get("/admin/v1/buckets?rule=per-user&key=user%3Aann").token(&token);
+    assert_eq!(asking.expect(200).await.json()["buckets"][0]["balance"], 10);
 }
 
 #[tokio::test]
