@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use super::{KEYS_SAMPLED_MAX, Lane, SECONDS, SKIPPED_MAX, Sample, Sampler, Slot, TAG_SHIFT, is_later};
+use super::{KEYS_SAMPLED_MAX, SECONDS, SKIPPED_MAX, Sample, Sampler, Slot, TAG_SHIFT, is_later, lane};
 
 /// A generator of our own, so that a failure is replayed by its seed.
 struct Splitmix(u64);
