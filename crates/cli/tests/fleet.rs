@@ -33,3 +33,5 @@ mod scratch;
 #[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/server.rs"]
 mod server;
+#[path = "fleet/talkers.rs"]
+mod talkers;

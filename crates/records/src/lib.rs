@@ -30,6 +30,7 @@ mod back_off;
 mod clock;
 mod decimal_text;
 mod limits;
+mod process_name;
 mod records_error;
 mod records_options;
 mod records_status;
@@ -49,6 +50,7 @@ mod author;
 mod operations;
 mod orders;
 mod rule_set;
+mod talker_sheets;
 mod tokens;
 mod violations;
 
@@ -57,12 +59,13 @@ pub use author::Author;
 pub use limits::{
     ADDRESS_BYTES_MAX, AUDIT_KEPT_MAX, AUDIT_TEXT_BYTES_MAX, DECIMAL_BYTES_MAX, DESCRIPTION_BYTES_MAX,
     ENTRIES_MAX, ENTRY_BYTES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, OPERATIONS_KEPT_MAX, ORDERS_KEPT_MAX,
-    PAGE_MAX, PLAN_BYTES_MAX, REASON_BYTES_MAX, ROWS_MAX, RULE_SET_BYTES_MAX, SCOPE_BYTES_MAX, TOKENS_MAX,
-    VERSIONS_KEPT_MAX,
+    PAGE_MAX, PLAN_BYTES_MAX, REASON_BYTES_MAX, ROWS_MAX, RULE_SET_BYTES_MAX, SCOPE_BYTES_MAX,
+    TALKER_SHEET_BYTES_MAX, TALKER_SHEETS_MAX, TOKENS_MAX, VERSIONS_KEPT_MAX,
 };
 pub use migrations::Migrated;
 pub use operations::{NewOperation, Operation, OperationKind};
 pub use orders::{NewOrder, OrderMistake, OrderRecord};
+pub use process_name::process_name;
 pub use records::Records;
 pub use records_error::RecordsError;
 pub use records_options::RecordsOptions;

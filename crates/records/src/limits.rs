@@ -38,6 +38,10 @@ pub const OPERATIONS_KEPT_MAX: i64 = 10_000;
 pub const TOKENS_MAX: usize = 1_000;
 /// Most lines of the audit trail; the oldest go first.
 pub const AUDIT_KEPT_MAX: i64 = 1_000_000;
+/// Longest sheet of what an instance tells the others of who talks most, in bytes.
+pub const TALKER_SHEET_BYTES_MAX: usize = 256 * 1_024;
+/// Most of those sheets that one call returns.
+pub const TALKER_SHEETS_MAX: usize = 256;
 /// Most records that one call returns.
 pub const PAGE_MAX: usize = 1_000;
 

@@ -26,7 +26,7 @@ struct Step {
     postgres: &'static str,
 }
 
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         version: 1,
         name: "the filing room",
@@ -38,6 +38,12 @@ const STEPS: [Step; 2] = [
         name: "the violation log",
         sqlite: include_str!("../migrations/sqlite/0002_violations.sql"),
         postgres: include_str!("../migrations/postgres/0002_violations.sql"),
+    },
+    Step {
+        version: 3,
+        name: "the talkers",
+        sqlite: include_str!("../migrations/sqlite/0003_talkers.sql"),
+        postgres: include_str!("../migrations/postgres/0003_talkers.sql"),
     },
 ];
 

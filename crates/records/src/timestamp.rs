@@ -57,6 +57,18 @@ impl Timestamp {
         self.0.div_euclid(MICROS_PER_SECOND)
     }
 
+    /// So long before it, and not before 1970.
+    #[must_use]
+    pub fn before(self, span: Duration) -> Timestamp {
+        Timestamp(self.0.saturating_sub(micros_in(span)).max(0))
+    }
+
+    /// So long after it; what no calendar has is the last that can be counted.
+    #[must_use]
+    pub fn after(self, span: Duration) -> Timestamp {
+        Timestamp(self.0.saturating_add(micros_in(span)))
+    }
+
     /// Reads `2026-11-16T05:00:00.123456Z`. A blank may stand for the `T`, as in SQLite's own dates; fraction and `Z` may be missing: all is UTC.
     pub fn parse(text: &str) -> Option<Timestamp> {
         let text = text.strip_suffix(['Z', 'z']).unwrap_or(text);
@@ -75,6 +87,11 @@ impl Timestamp {
         let seconds = days * SECONDS_PER_DAY + hour * 3_600 + minute * 60 + second;
         Some(Timestamp(seconds * MICROS_PER_SECOND + micros_of(fraction)?))
     }
+}
+
+/// Whole microseconds, rounded down.
+fn micros_in(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Numbers of so many digits each, between separators.
@@ -204,6 +221,13 @@ mod tests {
     fn a_duration_since_1970_is_rounded_down_and_bounded() {
         assert_eq!(Timestamp::from_unix(Duration::new(3, 4_999)), Timestamp(3_000_004));
         assert_eq!(Timestamp::from_unix(Duration::MAX), Timestamp(i64::MAX));
+    }
+
+    #[test]
+    fn what_is_before_1970_or_after_all_calendars_is_the_first_or_last_that_counts() {
+        let (second, at) = (Duration::from_secs(1), Timestamp(3_000_000));
+        assert_eq!((at.before(second), at.after(second)), (Timestamp(2_000_000), Timestamp(4_000_000)));
+        assert_eq!((at.before(Duration::MAX), at.after(Duration::MAX)), (Timestamp(0), Timestamp(i64::MAX)));
     }
 
     #[test]

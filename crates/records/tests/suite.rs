@@ -25,6 +25,8 @@ mod operations;
 mod orders;
 #[path = "suite/starting.rs"]
 mod starting;
+#[path = "suite/talker_sheets.rs"]
+mod talker_sheets;
 #[path = "suite/tokens.rs"]
 mod tokens;
 

@@ -29,6 +29,7 @@ mod follower;
 mod history;
 mod judge;
 mod moment;
+mod neighbours;
 mod orders;
 mod playground;
 mod reload;

@@ -10,21 +10,24 @@
 mod client_text;
 mod of_rule;
 mod room;
+mod sheet;
 mod summary;
 mod window;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use serde::{Deserialize, Serialize};
 use tollgate::policy::{Policy, Rule};
 use tollgate::{Decision, Moment, RuleClient, Verdict};
 
 use self::client_text::client_text;
 use self::of_rule::OfRule;
 use self::room::Room;
+pub(crate) use self::sheet::{Client, RuleTalkers, Sheet};
 use crate::engine::Engine;
 
 /// Most clients that all rules count together; about 100 bytes each, and at most 600.
@@ -41,10 +44,12 @@ pub(crate) enum Measure {
 
 impl Measure {
     const COUNT: usize = 3;
+    /// In their order.
+    const ALL: [Measure; Measure::COUNT] = [Measure::Admitted, Measure::Denied, Measure::Near];
 }
 
-/// How often a client was noted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How often a client was noted: the truth is between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Figure {
     pub(crate) at_least: u64,
     pub(crate) at_most: u64,
@@ -61,6 +66,9 @@ pub(crate) struct Talker {
     pub(crate) denied: Figure,
     pub(crate) near: Figure,
 }
+
+/// What is known of clients, by their keys and by each measure in its order.
+type Figures = [HashMap<Vec<u8>, Figure>; Measure::COUNT];
 
 /// The talkers of all rules.
 #[derive(Debug)]
@@ -149,14 +157,26 @@ impl Talkers {
     /// The first of a rule by a measure; `None` if there is no such rule.
     fn top(&self, rule: &Rule, by: Measure, limit: usize, now: Moment) -> Option<Vec<Talker>> {
         let figures = self.figures(rule, now)?;
-        let ranked = &figures[by as usize];
-        let mut ranked: Vec<(&Vec<u8>, Figure)> = ranked.iter().map(|(key, it)| (key, *it)).collect();
-        // By the key where figures are the same: the order does not change while nothing happens.
-        ranked.sort_unstable_by(|(key, a), (other, b)| {
-            (b.at_least, b.at_most).cmp(&(a.at_least, a.at_most)).then(key.cmp(other))
+        let first = first_keys(&figures[by as usize], limit);
+        Some(first.map(|key| talker(rule, key, &figures)).collect())
+    }
+
+    /// Of each rule that has any, the first by each measure; each client once, in the order of the policy and of keys. Rules that have never been
+    /// met cost next to nothing.
+    fn firsts<'p>(
+        &self,
+        policy: &'p Policy,
+        each: usize,
+        now: Moment,
+    ) -> impl Iterator<Item = (&'p Rule, Vec<Talker>)> {
+        let rules = self.rules.load_full();
+        let known = policy.rules.iter().enumerate().filter_map(move |(at, rule)| {
+            // Another policy may have come into force meanwhile.
+            let of = rules.get(at).filter(|of| of.rule == rule.name)?;
+            Some((rule, figures_of(of, now)))
         });
-        let ranked = ranked.into_iter().filter(|(_, it)| it.at_most > 0).take(limit);
-        Some(ranked.map(|(key, _)| talker(rule, key, &figures)).collect())
+        let firsts = known.map(move |(rule, figures)| (rule, firsts_of(rule, &figures, each)));
+        firsts.filter(|(_, talkers)| !talkers.is_empty())
     }
 
     /// One client of a rule, if it is among those who are counted.
@@ -165,11 +185,11 @@ impl Talkers {
         figures.iter().any(|of| of.contains_key(key)).then(|| talker(rule, key, &figures))
     }
 
-    /// What is known of the clients of a rule, by each measure in its order.
-    fn figures(&self, rule: &Rule, now: Moment) -> Option<[HashMap<Vec<u8>, Figure>; Measure::COUNT]> {
+    /// What is known of the clients of a rule.
+    fn figures(&self, rule: &Rule, now: Moment) -> Option<Figures> {
         let rules = self.rules.load();
         let of = rules.iter().find(|of| of.rule == rule.name)?;
-        Some([Measure::Admitted, Measure::Denied, Measure::Near].map(|measure| of.figures(measure, now)))
+        Some(figures_of(of, now))
     }
 
     /// Notes that were dropped, since another thread had the shard.
@@ -186,13 +206,40 @@ impl Engine {
         self.talkers.top(rule, by, limit, self.limiter.limiter().now())
     }
 
+    /// All clients of a rule who are counted by any measure, in no useful order; none if the policy in force has no such rule.
+    pub(crate) fn all_talkers(&self, rule: &Rule) -> Vec<Talker> {
+        let figures = self.talkers.figures(rule, self.limiter.limiter().now());
+        figures.map_or_else(Vec::new, |figures| firsts_of(rule, &figures, usize::MAX))
+    }
+
     /// What became of one client's checks under a rule in about the last minute, if it is among those who talk most.
     pub(crate) fn talker(&self, rule: &Rule, key: &[u8]) -> Option<Talker> {
         self.talkers.one(rule, key, self.limiter.limiter().now())
     }
 }
 
-fn talker(rule: &Rule, key: &[u8], figures: &[HashMap<Vec<u8>, Figure>; Measure::COUNT]) -> Talker {
+fn figures_of(of: &OfRule, now: Moment) -> Figures {
+    Measure::ALL.map(|measure| of.figures(measure, now))
+}
+
+/// The first by each measure, each client once, in the order of their keys.
+fn firsts_of(rule: &Rule, figures: &Figures, each: usize) -> Vec<Talker> {
+    let keys: BTreeSet<&Vec<u8>> = figures.iter().flat_map(|of| first_keys(of, each)).collect();
+    keys.into_iter().map(|key| talker(rule, key, figures)).collect()
+}
+
+/// Who was noted most often, the first first.
+fn first_keys(figures: &HashMap<Vec<u8>, Figure>, limit: usize) -> impl Iterator<Item = &Vec<u8>> {
+    let mut ranked: Vec<(&Vec<u8>, Figure)> =
+        figures.iter().map(|(key, it)| (key, *it)).filter(|(_, it)| it.at_most > 0).collect();
+    // By the key where figures are the same: the order does not change while nothing happens.
+    ranked.sort_unstable_by(|(key, a), (other, b)| {
+        (b.at_least, b.at_most).cmp(&(a.at_least, a.at_most)).then(key.cmp(other))
+    });
+    ranked.into_iter().take(limit).map(|(key, _)| key)
+}
+
+fn talker(rule: &Rule, key: &[u8], figures: &Figures) -> Talker {
     let [admitted, denied, near] = figures.each_ref().map(|of| of.get(key).copied().unwrap_or_default());
     Talker { client: client_text(rule, key), key: key.to_vec(), admitted, denied, near }
 }

@@ -114,6 +114,12 @@ impl Talker {
         Ok(talkers)
     }
 
+    /// Over how many instances, if they are more than one: a part of a sentence, else nothing.
+    pub(crate) fn over(answer: &Value) -> Option<String> {
+        let instances = answer.get("instances").and_then(Value::as_u64).filter(|instances| *instances > 1);
+        instances.map(|instances| format!("over {instances} instances"))
+    }
+
     /// How often, of admitted, denied and near; of what is known between two bounds, both.
     pub(crate) fn figures(&self) -> [String; 3] {
         self.times.map(|Times { at_least, at_most }| {
@@ -126,21 +132,22 @@ pub(super) fn list(flags: &TopFlags, screen: &Screen) -> Result<Page, Problem> {
     let door = AdminDoor::of(&flags.asking.admin)?;
     let (answer, talkers) = Talker::ask(&door, flags.rule.as_deref(), flags.by, flags.limit)?;
     Ok(Page::good(match flags.asking.format.chosen() {
-        Format::Table => table(&talkers, flags.by, screen.ink),
+        Format::Table => table(&talkers, Talker::over(&answer), flags.by, screen.ink),
         Format::Json => format::json(&answer),
     }))
 }
 
-fn table(talkers: &[Talker], by: By, ink: Ink) -> String {
+fn table(talkers: &[Talker], over: Option<String>, by: By, ink: Ink) -> String {
     let mut listing = Listing::new(&["RULE", "KEY", "ADMITTED#", "DENIED#", "NEAR#"]);
     for talker in talkers {
         let figures = talker.figures();
         listing.push([&*talker.rule, &talker.key].into_iter().chain(figures.iter().map(String::as_str)));
     }
-    if listing.is_empty() {
-        return by.nobody().to_owned();
+    let told = if listing.is_empty() { by.nobody().to_owned() } else { listing.text(ink) };
+    match over {
+        Some(over) => format!("{told}{}\n", ink.faint(&over)),
+        None => told,
     }
-    listing.text(ink)
 }
 
 #[cfg(test)]
@@ -166,12 +173,22 @@ mod tests {
     }
 
     #[test]
+    fn of_several_instances_it_is_said_how_many() {
+        let said = |answer: &Value| table(&[], Talker::over(answer), By::Near, Ink::Plain);
+        for alone in [json!({}), json!({ "instances": 1 }), json!({ "instances": "3" })] {
+            assert_eq!(said(&alone), "Nobody came near a limit in the last minute.\n");
+        }
+        let fleet = "Nobody came near a limit in the last minute.\nover 3 instances\n";
+        assert_eq!(said(&json!({ "instances": 3 })), fleet);
+    }
+
+    #[test]
     fn a_count_that_is_not_known_exactly_says_so() {
         let answer = json!({ "rules": [{ "rule": "a", "clients": [
             { "client": "c\u{1b}[2J", "key": null, "admitted": { "at_least": 7, "at_most": 9 } }
         ] }] });
         let talkers = Talker::ranked(&answer, By::Admitted, 1).unwrap();
         assert_eq!(talkers[0].figures(), ["7..9", "0", "0"]);
-        assert!(table(&talkers, By::Admitted, Ink::Plain).contains("c\\x1b[2J"));
+        assert!(table(&talkers, None, By::Admitted, Ink::Plain).contains("c\\x1b[2J"));
     }
 }

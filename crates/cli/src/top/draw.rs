@@ -35,7 +35,9 @@ pub(super) fn plain(sight: &Sight, place: &str, by: By, ink: Ink) -> String {
         clients.push(talker_cells(talker).iter().map(String::as_str));
     }
     let clients = if clients.is_empty() { by.nobody().to_owned() } else { clients.text(ink) };
-    format!("{}\n\n{}\n{clients}", ink.heading(&heading(sight, place)), rules.text(ink))
+    let over = sight.talkers_over.as_ref();
+    let over = over.map_or_else(String::new, |over| format!("{}\n", ink.faint(&format!("clients {over}"))));
+    format!("{}\n\n{}\n{clients}{over}", ink.heading(&heading(sight, place)), rules.text(ink))
 }
 
 /// On a live terminal.
@@ -102,7 +104,8 @@ fn draw_clients(frame: &mut Frame<'_>, area: Rect, shown: &Frameable<'_>) {
     ];
     let header = Row::new(["rule", "client", "admitted", "denied", "near"]);
     let header = header.style(Style::new().add_modifier(Modifier::DIM));
-    let title = format!(" clients of the last minute, by {} ", shown.by.name());
+    let over = shown.sight.talkers_over.as_ref().map_or_else(String::new, |over| format!(", {over}"));
+    let title = format!(" clients of the last minute, by {}{over} ", shown.by.name());
     frame.render_widget(Table::new(rows, widths).header(header).block(Block::bordered().title(title)), area);
 }
 
@@ -186,7 +189,7 @@ mod tests {
         let times = |count: u64| json!({ "at_least": count, "at_most": count });
         let talkers = json!({ "rules": [{ "rule": "api", "clients": [
             { "client": "x", "key": "user:\u{9b}2J", "admitted": times(7), "denied": times(2), "near": times(0) }
-        ] }] });
+        ] }], "instances": 3 });
         let seconds = Timestamp::from_unix_seconds;
         let before = Sight::made_of(seconds(100), &status, &rules(10), &talkers);
         Sight::made_of(seconds(102), &status, &rules(15), &talkers).since(&before)
@@ -202,6 +205,7 @@ api\\x1b[2J  5 per second  enforce         2.5       0.0        15       2
 
 RULE  CLIENT         ADMITTED  DENIED  NEAR
 api   user:\\u{9b}2J         7       2     0
+clients over 3 instances
 ";
         let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(squeezed(&plain(&sight(), "http://h:1", By::Denied, Ink::Plain)), squeezed(expected));
@@ -227,7 +231,7 @@ api   user:\\u{9b}2J         7       2     0
             "api\\x1b[2J",
             "2.5",
             "user:\\u{9b}2J",
-            "by denied",
+            "by denied, over 3 instances",
             "q quit",
         ] {
             assert!(screen.contains(text), "{text}: {screen}");

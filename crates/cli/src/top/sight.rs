@@ -38,6 +38,8 @@ pub(super) struct Sight {
     pub(super) status: Status,
     pub(super) rules: Vec<RuleSeen>,
     pub(super) talkers: Vec<Talker>,
+    /// Over how many instances, if they are more than one. All else is of the one that was asked.
+    pub(super) talkers_over: Option<String>,
     /// The answers that it was made of.
     answers: [Value; 3],
 }
@@ -80,6 +82,7 @@ impl Sight {
             status: admin::read(&status)?,
             rules: seen.collect(),
             talkers: told,
+            talkers_over: Talker::over(&talkers),
             answers: [status, rules, talkers],
         })
     }
@@ -146,7 +149,8 @@ impl Sight {
         });
         let told = Talker::ranked(talkers, By::Denied, 9).unwrap();
         let (rules, answers) = (seen.collect(), [status.clone(), rules.clone(), talkers.clone()]);
-        Sight { at, status: admin::read(status).unwrap(), rules, talkers: told, answers }
+        let talkers_over = Talker::over(talkers);
+        Sight { at, status: admin::read(status).unwrap(), rules, talkers: told, talkers_over, answers }
     }
 }
 

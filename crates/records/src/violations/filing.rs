@@ -1,7 +1,5 @@
 //! Who files: batch after batch, and again where the database was away. One task, which nobody waits for who did not ask for a flush.
 
-use std::fmt::Write as _;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +9,7 @@ use tokio::time::sleep;
 use super::back_room::BackRoom;
 use super::batch::Batch;
 use crate::back_off::BackOff;
-use crate::{Records, RecordsError};
+use crate::{Records, RecordsError, process_name};
 
 /// Rows come together for so long before they are filed.
 const FILING_PAUSE: Duration = Duration::from_millis(100);
@@ -32,7 +30,7 @@ pub(crate) async fn run(back_room: Arc<BackRoom>, records: Records, mut asked: m
     let mut filer = Filer {
         back_room,
         records,
-        writer: writer_name(),
+        writer: process_name(),
         number: 0,
         held: None,
         refusals: 0,
@@ -132,14 +130,4 @@ impl Filer {
         }
         is_about_the_database || self.refusals < REFUSALS_MAX
     }
-}
-
-/// A name that no other process has: 128 random bits.
-fn writer_name() -> String {
-    let mut name = String::new();
-    for part in 0..2_u64 {
-        // Writing to a text cannot fail.
-        let _ = write!(name, "{:016x}", RandomState::new().hash_one(part));
-    }
-    name
 }

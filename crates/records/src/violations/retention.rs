@@ -42,7 +42,7 @@ impl Records {
         settings: &ViolationSettings,
         now: Timestamp,
     ) -> Result<u64, RecordsError> {
-        let mut removed = self.remove_all(OLD_ROWS_SQL, before(now, settings.keep_for).into()).await?;
+        let mut removed = self.remove_all(OLD_ROWS_SQL, now.before(settings.keep_for).into()).await?;
         let kept = i64::try_from(settings.rows_kept_max).unwrap_or(i64::MAX);
         let surplus = self.within(async {
             match self.read().await?.row(SURPLUS_SQL, &[kept.into()]).await? {
@@ -53,8 +53,8 @@ impl Records {
         if let Some(surplus) = surplus.await? {
             removed += self.remove_all(SURPLUS_ROWS_SQL, surplus.into()).await?;
         }
-        self.remove(OLD_TOTALS_SQL, &[before(now, settings.keep_totals_for).into()]).await?;
-        self.remove(OLD_WRITERS_SQL, &[before(now, WRITERS_KEPT_FOR).into()]).await?;
+        self.remove(OLD_TOTALS_SQL, &[now.before(settings.keep_totals_for).into()]).await?;
+        self.remove(OLD_WRITERS_SQL, &[now.before(WRITERS_KEPT_FOR).into()]).await?;
         Ok(removed)
     }
 
@@ -80,10 +80,4 @@ impl Records {
         })
         .await
     }
-}
-
-/// So long before a moment.
-fn before(now: Timestamp, span: Duration) -> Timestamp {
-    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
-    Timestamp::from_unix_micros(now.unix_micros().saturating_sub(micros).max(0))
 }

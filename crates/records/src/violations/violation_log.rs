@@ -16,7 +16,8 @@ use super::rule_counts::{Fate, RuleCounts};
 use super::sampler::{Sample, Sampler};
 use super::violation_row::{ViolationRow, hour_of};
 use super::{
-    Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings, ViolationStatus,
+    Identifiers, Violation, ViolationCounts, ViolationFilter, ViolationRecord, ViolationSettings,
+    ViolationStatus,
 };
 use crate::{Records, RecordsError, Timestamp};
 
@@ -140,6 +141,11 @@ impl ViolationLog {
     /// The filter with users and addresses as they stand in this log.
     pub fn named(&self, filter: ViolationFilter) -> ViolationFilter {
         filter.named_by(&self.0.back_room.settings.identifiers)
+    }
+
+    /// Whether clients stand in this log as they are: unless they do, the database is to know nobody's name.
+    pub fn names_clients_plainly(&self) -> bool {
+        matches!(self.0.back_room.settings.identifiers, Identifiers::Plain)
     }
 
     /// Waits until everything that was noted before is stored or dropped, totals included. Says why not as soon as the database refuses; then it is

@@ -21,9 +21,8 @@ use super::Operations;
 use super::call::{Call, done, ok};
 use super::on_record::refused;
 use super::rules::unknown_rule;
-use super::top::Times;
 use crate::http::{Problem, Reply, cost_of, millis_up, tokens_text};
-use crate::talkers::Talker;
+use crate::talkers::{Figure, Talker};
 
 /// How long an operation is waited for that was told to all instances.
 const DONE_WITHIN: Duration = Duration::from_secs(2);
@@ -48,14 +47,14 @@ struct Shown {
 /// What became of a client's checks in about the last minute.
 #[derive(Debug, Serialize)]
 struct Lately {
-    admitted: Times,
-    denied: Times,
-    near: Times,
+    admitted: Figure,
+    denied: Figure,
+    near: Figure,
 }
 
 impl From<Talker> for Lately {
     fn from(Talker { admitted, denied, near, .. }: Talker) -> Lately {
-        Lately { admitted: admitted.into(), denied: denied.into(), near: near.into() }
+        Lately { admitted, denied, near }
     }
 }
 

@@ -9,6 +9,7 @@ use super::events::Events;
 use super::follower::Follower;
 use super::guard::{Allowance, Hosts};
 use super::keyring::Keyring;
+use super::neighbours::Neighbours;
 use super::page::Files;
 use super::playroom::Playroom;
 use super::session::Sessions;
@@ -34,6 +35,8 @@ pub(crate) struct Operations {
     /// What was done, second by second.
     pub(super) pulse: Pulse,
     pub(super) follower: Follower,
+    /// The instances that share the records.
+    pub(super) neighbours: Neighbours,
     /// The page that browsers show.
     pub(super) page: Files,
     /// Where it is found out what changes would come to.
@@ -73,6 +76,7 @@ impl Operations {
             events,
             pulse: Pulse::default(),
             follower,
+            neighbours: Neighbours::default(),
             page: Files::default(),
             proposals: Workshop::default(),
             changes: Workshop::default(),

@@ -49,7 +49,7 @@ pub(super) static ROUTES: [Route; 40] = [
     post("/admin/v1/orders", Role::Operator, |call| Box::pin(change(call, orders::give))),
     delete("/admin/v1/orders/{id}", Role::Operator, |call| Box::pin(orders::revoke(call))),
 
-    get("/admin/v1/top", Role::Viewer, |call| at_once(top::list(&call))),
+    get("/admin/v1/top", Role::Viewer, |call| Box::pin(top::list(call))),
     get("/admin/v1/violations", Role::Viewer, |call| Box::pin(violations::list(call))),
     get("/admin/v1/violations/totals", Role::Viewer, |call| Box::pin(violations::totals(call))),
     get("/admin/v1/violations/export", Role::Viewer, |call| Box::pin(violations::export(call))),

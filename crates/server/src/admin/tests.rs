@@ -8,6 +8,7 @@ mod events;
 mod guarding;
 mod hostile_texts;
 mod logging;
+mod neighbours;
 mod orders;
 mod page;
 mod records_away;

@@ -78,6 +78,11 @@ pub(super) fn other_peer() -> IpAddr {
     IpAddr::from([10, b, c, d])
 }
 
+/// How violations are noted unless told otherwise.
+pub(super) fn usual() -> ViolationSettings {
+    ViolationSettings::default()
+}
+
 impl TestDoor {
     /// With records in a file, and no token.
     pub(super) async fn open() -> TestDoor {
@@ -95,7 +100,7 @@ impl TestDoor {
         let url = RecordsUrl::parse(&format!("sqlite:{}", folder.join("tollgate.db").display())).unwrap();
         let records = Records::open(&url, RecordsOptions::default()).unwrap();
         records.ready().await;
-        TestDoor::of(Some(records), None, Some(folder), Files::default(), playground).await
+        TestDoor::of(Some(records), None, Some(folder), Files::default(), playground, &usual()).await
     }
 
     /// What somebody does to its records by hand.
@@ -115,12 +120,19 @@ impl TestDoor {
         token: Option<&str>,
         folder: Option<PathBuf>,
     ) -> TestDoor {
-        TestDoor::of(records, token, folder, Files::default(), Playground::SignedIn).await
+        TestDoor::of(records, token, folder, Files::default(), Playground::SignedIn, &usual()).await
     }
 
     /// With a page of its own, without records.
     pub(super) async fn with_page(page: Files, token: Option<&str>) -> TestDoor {
-        TestDoor::of(None, token, None, page, Playground::SignedIn).await
+        TestDoor::of(None, token, None, page, Playground::SignedIn, &usual()).await
+    }
+
+    /// Another instance with the same records, by connections of its own, whose log of violations is like this. The settings name a token.
+    pub(super) async fn beside(&self, token: &str, settings: &ViolationSettings) -> TestDoor {
+        let records = Records::open(self.records.as_ref().unwrap().url(), RecordsOptions::default()).unwrap();
+        records.ready().await;
+        TestDoor::of(Some(records), Some(token), None, Files::default(), Playground::SignedIn, settings).await
     }
 
     async fn of(
@@ -129,14 +141,14 @@ impl TestDoor {
         folder: Option<PathBuf>,
         page: Files,
         playground: Playground,
+        settings: &ViolationSettings,
     ) -> TestDoor {
         let text = PolicyText { name: "policy.yaml".to_owned(), text: POLICY.to_owned() };
         let engine = Engine::of(PolicySource::Embedded, text, Limiter::builder().keys_max(1_000), None);
         let mut gatehouse = Gatehouse::with_engine(engine.unwrap());
         let hosts = Hosts::new(["tollgate.test".to_owned()]);
         let token = token.map(crate::resp::Password::new);
-        let violations =
-            records.clone().map(|records| ViolationLog::new(Some(records), ViolationSettings::default()));
+        let violations = records.clone().map(|records| ViolationLog::new(Some(records), settings.clone()));
         let operations = Operations::new(
             Arc::clone(&gatehouse.engine),
             records.clone(),
@@ -149,6 +161,7 @@ impl TestDoor {
         gatehouse.operations = Arc::new(Operations { page, ..operations });
         tokio::spawn(Arc::clone(&gatehouse.operations).follow());
         tokio::spawn(Arc::clone(&gatehouse.operations).keep_pulse());
+        tokio::spawn(Arc::clone(&gatehouse.operations).share_talkers());
         TestDoor {
             gatehouse: Arc::new(gatehouse),
             records,

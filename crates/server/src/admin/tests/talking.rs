@@ -6,7 +6,7 @@ use super::door::TestDoor;
 use crate::door::Door;
 
 /// Checks of a user, noted as a door notes them.
-fn check(door: &TestDoor, user: &str, times: usize) {
+pub(super) fn check(door: &TestDoor, user: &str, times: usize) {
     let engine = &door.gatehouse.engine;
     let facts = Facts { user: Some(user), ..Facts::new("GET", "/") };
     for _ in 0..times {
@@ -22,7 +22,7 @@ async fn the_first_of_a_rule_are_told_with_the_key_that_other_routes_take() {
     check(&door, "ann", 5);
     check(&door, "eve", 20);
     let top = door.get("/admin/v1/top?rule=per-user&by=admitted").expect(200).await.json();
-    assert_eq!(top["rules"][0]["rule"], "per-user", "{top}");
+    assert_eq!((&top["rules"][0]["rule"], &top["instances"]), (&"per-user".into(), &1.into()), "{top}");
     let first = &top["rules"][0]["clients"][0];
     assert_eq!(first["key"], "user:ann", "{top}");
     let key = first["key"].as_str().unwrap();
