@@ -142,10 +142,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
         telemetry,
         ids: AtomicU64::new(1),
     });
-    // All end with the program.
-    tokio::spawn(Arc::clone(&gatehouse.operations).follow());
-    tokio::spawn(Arc::clone(&gatehouse.operations).keep_pulse());
-    tokio::spawn(Arc::clone(&gatehouse.operations).share_talkers());
+    gatehouse.operations.begin();
     gatehouse.operations.has_begun().await;
     let (stop_doors, doors_stop) = watch::channel(false);
     let (stop_health, health_stops) = watch::channel(false);

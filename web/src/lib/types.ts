@@ -97,6 +97,8 @@ export interface Top {
   readonly rules: readonly { readonly rule: string; readonly clients: readonly Talker[] }[];
   readonly left_out: number;
   readonly missed: number;
+  /** Whose figures are added up. */
+  readonly instances: number;
 }
 
 /** Something was changed. */

@@ -49,7 +49,7 @@ impl Operations {
     }
 
     /// Follows the operations on record for as long as the program runs. Ends at once where buckets are shared, or nothing is on record.
-    pub(crate) async fn follow(self: Arc<Operations>) {
+    pub(super) async fn follow(self: Arc<Operations>) {
         let Some(records) = self.records.clone().filter(|_| self.engine.ledger.is_none()) else { return };
         let mut news = records.news();
         // What was told before we began is no affair of ours: our buckets are new.

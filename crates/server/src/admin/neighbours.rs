@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tollgate::{Moment, Span};
-use tollgate_records::{Records, TALKER_SHEET_BYTES_MAX, Timestamp, process_name};
+use tollgate_records::{Records, TALKER_SHEET_BYTES_MAX, Timestamp, ViolationLog, process_name};
 
 use super::Operations;
 use crate::talkers::Sheet;
@@ -40,7 +40,7 @@ impl Default for Neighbours {
 
 impl Operations {
     /// Tells the others who talks most here, for as long as the program runs. Ends at once where there is nobody to tell.
-    pub(crate) async fn share_talkers(self: Arc<Operations>) {
+    pub(super) async fn share_talkers(self: Arc<Operations>) {
         let Some(records) = self.shared_records() else { return };
         let mut tick = interval(EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -85,7 +85,7 @@ impl Operations {
 
     /// The records, if others may learn from them who our clients are.
     fn shared_records(&self) -> Option<&Records> {
-        let may_name = self.violations.as_ref().is_some_and(|log| log.names_clients_plainly());
+        let may_name = self.violations.as_ref().is_some_and(ViolationLog::names_clients_plainly);
         self.records.as_ref().filter(|_| may_name)
     }
 }

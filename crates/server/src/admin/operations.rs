@@ -98,8 +98,16 @@ impl Operations {
             && self.keyring.still_knows(caller).await
     }
 
+    /// Begins what goes on beside the doors, each in a task of its own that ends with the program: following what is told to every instance, the
+    /// pulse, and telling the others who talks most.
+    pub(crate) fn begin(self: &Arc<Operations>) {
+        tokio::spawn(Arc::clone(self).follow());
+        tokio::spawn(Arc::clone(self).keep_pulse());
+        tokio::spawn(Arc::clone(self).share_talkers());
+    }
+
     /// Has the pulse beat for as long as the program runs.
-    pub(crate) async fn keep_pulse(self: Arc<Operations>) {
+    async fn keep_pulse(self: Arc<Operations>) {
         self.pulse.beat(&self.engine).await;
     }
 

@@ -25,7 +25,12 @@ impl World {
 
     /// So many checks of a user, noted as a door does.
     fn check(&self, user: &str, times: usize) {
-        let facts = tollgate::policy::Facts { user: Some(user), ..tollgate::policy::Facts::new("GET", "/") };
+        self.check_at("/", user, times);
+    }
+
+    /// The same at this path.
+    fn check_at(&self, path: &str, user: &str, times: usize) {
+        let facts = tollgate::policy::Facts { user: Some(user), ..tollgate::policy::Facts::new("GET", path) };
         for _ in 0..times {
             let decision = self.engine.limiter.check(&facts);
             self.engine.note_decision(Door::Http, &decision, self.clock.now());
@@ -120,4 +125,39 @@ fn threads_note_at_the_same_time_and_what_is_missed_is_counted() {
     let [(_, [admitted, ..])] = &world.top("all", Measure::Admitted, 9)[..] else { panic!("one client") };
     let near_none = world.top("all", Measure::Near, 9).is_empty();
     assert!(near_none && *admitted + world.engine.talkers.missed() == 8_000, "{admitted}");
+}
+
+#[test]
+fn a_sheet_has_the_first_of_each_measure_once_and_no_rule_without_any() {
+    let world = World::of(TWO);
+    for user in 0..70 {
+        world.check(&format!("{user:02}"), 1 + user % 35);
+    }
+    let sheet = Sheet::of(&world.engine);
+    let of: Vec<&str> = sheet.rules.iter().map(|of| &*of.rule).collect();
+    assert_eq!(of, ["client", "all"]);
+    let mut told: Vec<&str> = sheet.rules[0].clients.iter().map(|client| &*client.name).collect();
+    let mut firsts: Vec<String> = Measure::ALL
+        .iter()
+        .flat_map(|by| world.top("client", *by, 20).into_iter().map(|(client, _)| client))
+        .collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    told.sort_unstable();
+    assert_eq!(told, firsts);
+    assert!((20..=60).contains(&told.len()), "{}", told.len());
+    world.clock.advance(Span::from_secs(180));
+    assert_eq!(Sheet::of(&world.engine), Sheet::default());
+}
+
+#[test]
+fn a_sheet_has_at_most_a_hundred_rules() {
+    let rule = |at: usize| format!("{{name: r{at}, path: /{at}, limit_keys: [user], rate: 1/h, burst: 10}}");
+    let rules: Vec<String> = (0..120).map(rule).collect();
+    let world = World::of(&format!("rules: [{}]", rules.join(", ")));
+    for at in 0..120 {
+        world.check_at(&format!("/{at}"), "ann", 1);
+    }
+    let sheet = Sheet::of(&world.engine);
+    assert_eq!((sheet.rules.len(), &*sheet.rules[99].rule), (100, "r99"));
 }

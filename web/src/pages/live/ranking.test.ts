@@ -45,6 +45,7 @@ describe('top talkers', () => {
     ],
     left_out: 0,
     missed: 0,
+    instances: 1,
   };
 
   it('ranks clients of all rules by what is sure', () => {

@@ -159,9 +159,7 @@ impl TestDoor {
         );
         let operations = operations.unwrap().with_playground(playground);
         gatehouse.operations = Arc::new(Operations { page, ..operations });
-        tokio::spawn(Arc::clone(&gatehouse.operations).follow());
-        tokio::spawn(Arc::clone(&gatehouse.operations).keep_pulse());
-        tokio::spawn(Arc::clone(&gatehouse.operations).share_talkers());
+        gatehouse.operations.begin();
         TestDoor {
             gatehouse: Arc::new(gatehouse),
             records,
