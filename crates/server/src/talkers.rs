@@ -5,7 +5,8 @@
 //!  Engine::note_decision ─► Talkers ─► OfRule ─► its thread's shard ─► Window ─► Summary: 64 clients
 //! ```
 //! A check takes a lock that other threads hardly ever want, waits for nobody, and allocates nothing for a client that is counted. What is
-//! not known: clients of rules that only watch, and those whom a rule blocks, since these have no bucket.
+//! not known: clients of rules that only watch, and those whom a rule blocks, since these have no bucket. What instances that share records
+//! tell each other of it is a [`Sheet`].
 
 mod client_text;
 mod of_rule;

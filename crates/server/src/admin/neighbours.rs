@@ -28,7 +28,7 @@ const READ_EVERY: Span = Span::from_secs(1);
 pub(super) struct Neighbours {
     /// What they know this one by.
     instance: String,
-    /// What they told last, and when it was read. One reads at a time.
+    /// What they told last, and when it was read. One reads at a time, so that no more than one answer of the database is held.
     pub(super) told: Mutex<(Option<Moment>, Arc<Vec<Sheet>>)>,
 }
 
@@ -49,14 +49,15 @@ impl Operations {
             tick.tick().await;
             records.ready().await;
             let engine = Arc::clone(&self.engine);
-            let Ok(sheet) = spawn_blocking(move || Sheet::of(&engine)).await else { continue };
-            let has_any = !sheet.rules.is_empty();
+            let compose = move || {
+                let sheet = Sheet::of(&engine);
+                (!sheet.rules.is_empty(), sheet.text(TALKER_SHEET_BYTES_MAX))
+            };
+            let Ok((has_any, text)) = spawn_blocking(compose).await else { continue };
             // Where nobody talks nothing is written but once, that nobody does.
-            if has_any || has_told {
-                let text = sheet.text(TALKER_SHEET_BYTES_MAX);
-                if records.share_talkers(&self.neighbours.instance, &text).await.is_ok() {
-                    has_told = has_any;
-                }
+            if (has_any || has_told) && records.share_talkers(&self.neighbours.instance, &text).await.is_ok()
+            {
+                has_told = has_any;
             }
         }
     }

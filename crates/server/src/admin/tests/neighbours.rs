@@ -141,9 +141,12 @@ async fn unless_clients_are_named_plainly_nothing_is_written_and_nothing_is_read
     assert_eq!(sheets(&plain).await, 0);
     check(&plain, "ann", 1);
     until_told(&plain, &[("user:ann", 1)]).await;
-    while sheets(&plain).await == 0 {
-        sleep(Duration::from_millis(50)).await;
-    }
+    let written = async {
+        while sheets(&plain).await == 0 {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(PATIENCE, written).await.unwrap();
     for door in &shy {
         let told = top(door).await;
         assert_eq!(
