@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::databases::{Place, PostgresServer, is_postgres_skipped, until};
 use crate::instance::{Instance, POLICY};
-use crate::load::Load;
+use crate::load::{BATCH, Load};
 use crate::stopwatch::{in_force, now};
 
 /// Longest that any check takes while the database dies, is away, and comes back. Whoever waited for it would wait for 2 s at least.
@@ -50,7 +50,7 @@ async fn no_check_notices_that_postgresql_is_killed_and_every_denial_is_accounte
     println!("in the end: {counted:?}");
     counted.assert_exact();
     assert!(counted.stored >= QUEUED_MAX && counted.dropped >= away.dropped, "{counted:?}");
-    let denials = u64::from(seen.statuses[&429]) + u64::from(flooded.statuses[&200]) * 600;
+    let denials = u64::from(seen.statuses[&429]) + u64::from(flooded.statuses[&200]) * u64::from(BATCH);
     assert!(counted.denied >= denials, "{counted:?}");
     let mut hand = place.hand().await;
     let rows = hand.number("SELECT COUNT(*) FROM rate_limit_violations").await;

@@ -17,7 +17,7 @@ const CLIENTS: u32 = 4;
 /// Pause from one check of a client to its next.
 const EVERY: Duration = Duration::from_millis(5);
 /// Denials of a batch, each of another user, and the pause to the next: a little more rows each second than the log stores at most.
-const BATCH: u32 = 150;
+pub(crate) const BATCH: u32 = 150;
 const BATCH_EVERY: Duration = Duration::from_millis(250);
 
 /// Clients that ask until they are told to stop.
