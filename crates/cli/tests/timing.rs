@@ -4,6 +4,10 @@
 
 #[path = "beside/mortal.rs"]
 mod mortal;
+#[path = "timing/patterns.rs"]
+mod patterns;
+#[path = "serve/scratch.rs"]
+mod scratch;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -27,8 +31,14 @@ struct Server {
 
 impl Server {
     fn on_one_thread() -> Server {
+        Server::on_one_thread_with(&[])
+    }
+
+    /// The same with these flags.
+    fn on_one_thread_with(flags: &[&str]) -> Server {
         let mut command = mortal(env!("CARGO_BIN_EXE_tollgate"));
         command.args(["serve", "--http", "127.0.0.1:0", "--admin", "off", "--resp", "127.0.0.1:0"]);
+        command.args(flags);
         command.env("TOKIO_WORKER_THREADS", "1");
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);

@@ -1,11 +1,11 @@
 //! Policies for tests, put together by hand: the parser is somebody else's.
 
-use regex::Regex;
 use tollgate_core::{Burst, Limit, Rate};
 
 use crate::{
     Action, AnswerSettings, ClientAddressSettings, Condition, Consistency, CostPlan, Group, HostPattern,
-    KeySource, Missing, Mode, OnStoreFailure, PathPattern, PathTest, Policy, Rule, Scope, Source, ValueTest,
+    KeySource, Missing, Mode, OnStoreFailure, PathEncoded, PathPattern, PathTest, Policy, Regex, Rule, Scope,
+    Source, TableSettings, ValueTest,
 };
 
 /// A rule for every request, with one bucket for all.
@@ -24,6 +24,7 @@ pub(crate) fn rule(name: &str) -> Rule {
         trusts_upstream_claims: false,
         consistency: Consistency::Exact,
         on_store_failure: OnStoreFailure::Local,
+        table: TableSettings::default(),
         group: None,
         refund_statuses: Vec::new(),
         settle_header: None,
@@ -51,6 +52,7 @@ pub(crate) fn policy(rules: Vec<Rule>) -> Policy {
             .collect(),
         rules,
         kill_switches: Vec::new(),
+        path_encoded: PathEncoded::Fold,
         answers: AnswerSettings::default(),
         client_address: ClientAddressSettings::default(),
         client_address_line: 1,
@@ -77,7 +79,7 @@ pub(crate) fn path(text: &str) -> Condition {
 }
 
 fn glob(text: &str) -> PathPattern {
-    let regex = regex::escape(text).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]*");
+    let regex = regex_syntax::escape(text).replace(r"/\*\*", "(/.*)?").replace(r"\*", "[^/]*");
     PathPattern::Glob {
         text: text.into(),
         regex: Regex::new(&format!("^{regex}$")).unwrap(),

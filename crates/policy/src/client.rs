@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::KeySource;
+use crate::condition::reading::Reading;
 use crate::key::Key;
 use crate::request::Request;
 
@@ -35,14 +36,29 @@ pub struct KeyShape {
 }
 
 impl Client {
-    /// Whether the request is this client's.
-    pub(crate) fn is(&self, request: &Request<'_>) -> bool {
+    /// Whether the request is this client's. If a part of the key is ambiguous in the request, the request has every key
+    /// that its values spell, and the anonymous one, for orders that restrict; with more keys than
+    /// [`crate::key::KEYS_TRIED_MAX`], it has every key. It has no key for orders that favor. If the token that may name
+    /// the user is ambiguous, the request is every user's for orders that restrict, and no user's for orders that favor.
+    pub(crate) fn is(&self, request: &Request<'_>, reading: Reading) -> bool {
         match self {
+            Client::User(_) if request.has_ambiguous_user() => reading.of_ambiguous(|| true),
             Client::User(user) => request.facts.user == Some(user),
             Client::Within(network) => {
                 request.facts.address.is_some_and(|address| network.contains(&address.to_canonical()))
             }
-            Client::Key { shape, key } => Key::new().build_of(shape, request) == &**key,
+            Client::Key { shape, key } => {
+                let mut own = Key::new();
+                let is_own = own.build_of(shape, request) == &**key;
+                if !own.is_ambiguous() {
+                    return is_own;
+                }
+                reading.of_ambiguous(|| {
+                    let mut is_spelt = is_own;
+                    let spelt = own.each_spelt(shape, request, &mut |spelt| is_spelt |= spelt == &**key);
+                    is_spelt || spelt.is_err()
+                })
+            }
         }
     }
 }

@@ -7,7 +7,7 @@
 //!  in force  rule a   group b {rule d, rule e}   rule f   user-1  global-4      each with the orders about it
 //! ```
 
-use crate::{Entry, Mistakes, PlainRow, Policy, StandingOrder};
+use crate::{Entry, Mistakes, PlainRow, Policy, StandingOrder, Stop};
 
 /// Everything that has a say in a policy.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +22,8 @@ pub struct Sources<'a> {
     pub orders: &'a [StandingOrder],
     /// The time, in seconds since 1970: orders that have expired are nothing.
     pub now_unix_s: i64,
+    /// Ends the composition early if another thread asks for it. `None`: it is not asked.
+    pub stop: Option<&'a Stop>,
 }
 
 /// A policy put together, and what there is to know about it.

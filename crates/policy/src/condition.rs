@@ -2,11 +2,11 @@
 
 pub(crate) mod evaluation;
 pub(crate) mod path_test;
+pub(crate) mod reading;
 
 use ipnet::IpNet;
-use regex::Regex;
 
-use crate::{Client, KeySource};
+use crate::{Client, KeySource, Regex};
 
 /// A test of a request's facts.
 #[derive(Debug, Clone)]
@@ -94,15 +94,22 @@ impl MethodSet {
     const NAMES: [&'static str; 9] =
         ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
 
-    /// The set of this method alone, in upper case; all that we have no name for are one.
+    /// The set of this method alone; `post` is `POST`, as some servers read it. All methods without a name here are one.
+    #[inline]
     pub fn of(method: &str) -> MethodSet {
-        let at = Self::NAMES.iter().position(|name| *name == method).unwrap_or(Self::NAMES.len());
-        MethodSet(1 << at)
+        let exact = Self::NAMES.iter().position(|name| *name == method);
+        let at = exact.or_else(|| Self::NAMES.iter().position(|name| name.eq_ignore_ascii_case(method)));
+        MethodSet(1 << at.unwrap_or(Self::NAMES.len()))
     }
 
-    /// Whether it is one that [`MethodSet::of`] tells apart.
+    /// Whether it is one that [`MethodSet::of`] tells apart, in whatever case.
     pub fn is_known(method: &str) -> bool {
-        Self::NAMES.contains(&method)
+        MethodSet::of(method).known_name().is_some()
+    }
+
+    /// The name of the only method of the set, if it has one.
+    pub(crate) fn known_name(self) -> Option<&'static str> {
+        Self::NAMES.get(self.0.trailing_zeros() as usize).copied()
     }
 
     /// Both.

@@ -3,6 +3,7 @@
 //! Walks every rule through the very functions that rule on requests, without the index, so that it cannot tell another
 //! story. May allocate. Knows no balances: what the buckets say is the caller's to add.
 
+mod ambiguous;
 mod sentence;
 mod store;
 mod why_not;
@@ -11,9 +12,10 @@ use tollgate_core::Cost;
 
 use crate::cost::price;
 use crate::key::Key;
+use crate::path::PathForm;
 use crate::request::{Request, RequestRoom};
 use crate::rule_book::{Standing, Step, Tally};
-use crate::value::{Scratch, find_for_key};
+use crate::value::{Lookup, Scratch, find_for_key};
 use crate::{Action, Consistency, Facts, Mode, OnStoreFailure, Rule, RuleBook, Ruling};
 
 /// What a policy says of one request, and why.
@@ -23,6 +25,10 @@ pub struct Explanation {
     pub ruling: Ruling,
     /// The path in its one spelling, as rules see it.
     pub path: String,
+    /// The decoded form of the path, if it is another: rules look at all forms, keys take this one.
+    pub decoded_path: Option<String>,
+    /// Further forms of the path, which other servers read: rules look at them, too.
+    pub other_paths: Vec<String>,
     /// The host in its one spelling, as rules see it.
     pub host: Option<String>,
     /// Every kill switch of the policy, in order.
@@ -98,8 +104,10 @@ pub enum Outcome {
 pub struct KeyPart {
     /// Where it comes from, as policies spell it.
     pub source: String,
-    /// What the request has to show; `None` if it lacks it.
+    /// What the request has to show; `None` if it lacks it, or if it is ambiguous.
     pub value: Option<String>,
+    /// Why the value is ambiguous, if it is: then it counts as missing.
+    pub ambiguity: Option<String>,
 }
 
 /// What a request costs under a rule.
@@ -117,20 +125,30 @@ impl RuleBook {
     /// Why a request meets the rules it meets, at `unix_s` seconds since 1970.
     pub fn explain(&self, facts: &Facts<'_>, unix_s: u64) -> Explanation {
         let mut room = RequestRoom::default();
-        let request = Request::new(facts, &mut room);
+        let request = self.request(facts, &mut room);
         let mut tally = Tally::new();
         let rules = 0..self.policy().rules.len();
         let steps: Vec<Step> = rules.map(|rule| self.consider(rule, &request, &mut tally)).collect();
         let killed_by = self.killed_by(&request, unix_s);
-        let ruling = killed_by.map_or_else(|| tally.ruling(), |switch| Ruling::Killed { switch });
+        let ruling = match killed_by {
+            Some(switch) => Ruling::Killed { switch },
+            None if self.refuses_path(&request) => Ruling::PathRefused,
+            None => tally.ruling(),
+        };
         let hits: Vec<usize> = match ruling {
             Ruling::ByBuckets => tally.hits().map(|(rule, _)| rule).collect(),
             _ => Vec::new(),
         };
         let rules = self.policy().rules.iter().zip(steps).enumerate();
+        let path_in = |wanted: PathForm| {
+            let form = request.forms().iter().find(|form| *form == wanted)?;
+            Some(request.path(form).folded().to_owned())
+        };
         Explanation {
             ruling,
-            path: request.path().folded().to_owned(),
+            path: request.sent_path().folded().to_owned(),
+            decoded_path: path_in(PathForm::Decoded),
+            other_paths: PathForm::RARE.into_iter().filter_map(path_in).collect(),
             host: request.host().map(str::to_owned),
             kill_switches: self.explain_switches(&request, unix_s),
             rules: rules
@@ -155,7 +173,7 @@ impl RuleBook {
         RuleExplanation {
             rule: position,
             outcome,
-            reason: sentence::of_rule(self.policy(), rule, step, outcome, request),
+            reason: sentence::of_rule(self, position, rule, step, outcome, request),
             mode: rule.mode.min(self.policy().mode),
             is_enforced: matches!(step, Step::Applies { standing: Standing::Enforced, .. }),
             consistency: rule.consistency,
@@ -207,7 +225,12 @@ fn key_parts(rule: &Rule, request: &Request<'_>) -> Vec<KeyPart> {
     sources
         .map(|source| {
             let found = find_for_key(source, request, rule.trusts_upstream_claims, &mut scratch);
-            KeyPart { source: source.to_string(), value: found.map(|found| found.to_string()) }
+            let (value, ambiguity) = match found {
+                Lookup::One(found) | Lookup::Encoded(found) => (Some(found.to_string()), None),
+                Lookup::Missing => (None, None),
+                Lookup::Ambiguous(why) => (None, Some(why.to_string())),
+            };
+            KeyPart { source: source.to_string(), value, ambiguity }
         })
         .collect()
 }

@@ -6,15 +6,18 @@
 mod clients;
 mod lead;
 mod path_tree;
+mod worst_request;
 
 use std::collections::HashMap;
 
+use crate::condition::reading::Reading;
 use crate::few::Few;
 use crate::request::Request;
 use crate::{Condition, HostPattern, MethodSet};
 use clients::Clients;
 use lead::Lead;
 use path_tree::PathTree;
+pub use worst_request::PATTERNS_READ_BYTES_MAX;
 
 /// So many candidates are held without the allocator.
 pub(crate) const CANDIDATES_ON_STACK: usize = 64;
@@ -42,23 +45,32 @@ struct Entry {
     methods: MethodSet,
 }
 
+/// How a rule counts where its condition meets an ambiguous value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Weight {
+    pub(crate) reading: Reading,
+    /// It refuses every request that meets its condition.
+    pub(crate) is_decisive: bool,
+}
+
 impl Index {
     /// Files each condition under its position. Linear in the size of all conditions.
-    pub(crate) fn new<'c>(conditions: impl Iterator<Item = (usize, &'c Condition)>) -> Index {
+    pub(crate) fn new<'c>(conditions: impl Iterator<Item = (usize, &'c Condition, Weight)>) -> Index {
         let mut index = Index::default();
-        for (position, condition) in conditions {
-            index.file(position, &Lead::of(condition));
+        for (position, condition, weight) in conditions {
+            let is_decisive = weight.is_decisive && matches!(condition, Condition::Client(_));
+            index.file(position, &Lead::of(condition), Weight { is_decisive, ..weight });
         }
         index
     }
 
-    fn file(&mut self, position: usize, lead: &Lead<'_>) {
+    fn file(&mut self, position: usize, lead: &Lead<'_>, weight: Weight) {
         let entry = Entry { position, methods: lead.methods };
         if entry.methods == MethodSet::NONE {
             return;
         }
         if let Some(client) = lead.client {
-            self.clients.file(entry, client);
+            self.clients.file(entry, client, weight);
             return;
         }
         let Some(hosts) = lead.hosts_to_file() else {
@@ -116,39 +128,32 @@ impl Index {
         &self,
         mut found: Candidates,
         request: &Request<'_>,
-        visit: impl FnMut(usize) -> bool,
+        mut visit: impl FnMut(usize) -> bool,
     ) {
-        let mut note = |entry: &Entry| {
-            if entry.methods.meets(request.method) {
-                found.push(entry.position);
-            }
-        };
-        let path = request.path().folded();
-        self.any.walk(path, &mut note);
+        for form in request.forms().iter() {
+            self.walk_trees(request, request.path(form).folded(), &mut |entry| {
+                if entry.methods.meets(request.method) {
+                    found.push(entry.position);
+                }
+            });
+            found.sort_and_dedup();
+        }
+        let _ = found.as_mut_slice().iter().all(|position| visit(*position));
+    }
+
+    /// Shows the entries that come into question for this form of the path.
+    fn walk_trees(&self, request: &Request<'_>, path: &str, note: &mut impl FnMut(&Entry)) {
+        self.any.walk(path, note);
         let asks_for_host = !self.exact.is_empty() || !self.below.is_empty();
         if let Some(host) = asks_for_host.then(|| request.host()).flatten() {
             if let Some(tree) = self.exact.get(host) {
-                tree.walk(path, &mut note);
+                tree.walk(path, note);
             }
             if !self.below.is_empty() {
                 let dots = host.bytes().enumerate().filter(|(_, byte)| *byte == b'.');
                 let suffixes = dots.filter_map(|(at, _)| host.get(at..));
-                suffixes
-                    .filter_map(|suffix| self.below.get(suffix))
-                    .for_each(|tree| tree.walk(path, &mut note));
+                suffixes.filter_map(|suffix| self.below.get(suffix)).for_each(|tree| tree.walk(path, note));
             }
-        }
-        visit_in_order(found.as_mut_slice(), visit);
-    }
-}
-
-/// Each position once, ascending, until `visit` has had enough.
-fn visit_in_order(found: &mut [usize], mut visit: impl FnMut(usize) -> bool) {
-    found.sort_unstable();
-    let mut before = None;
-    for position in found.iter().copied() {
-        if before.replace(position) != Some(position) && !visit(position) {
-            return;
         }
     }
 }

@@ -19,7 +19,9 @@ use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
 
 use crate::request::Request;
-use crate::value::{Found, PartKind, Scratch, find, find_for_key};
+use crate::value::{
+    Found, Lookup, PartKind, RawValue, Scratch, VALUES_READ_MAX, each_value, find, find_for_key,
+};
 use crate::{KeyShape, KeySource, MethodSet, Rule};
 pub use mistake::KeyMistake;
 
@@ -27,6 +29,8 @@ pub use mistake::KeyMistake;
 pub const KEY_BYTES_MAX: usize = 512;
 /// With more parts than this the whole key is hashed: each must have room for a hash. In bytes: 1 + 14 · (3 + 32) = 491.
 const PARTS_MAX: usize = 14;
+/// Maximum number of keys that are tried where ambiguous values spell several.
+pub(crate) const KEYS_TRIED_MAX: usize = 64;
 const PART_HEAD_BYTES: usize = 3;
 /// Set in the kind of a part that stands there as its hash.
 const IS_HASHED: u8 = 128;
@@ -39,16 +43,21 @@ const OF_MANY_PARTS: u8 = 2;
 #[derive(Debug)]
 pub(crate) struct Key {
     bytes: ArrayVec<u8, KEY_BYTES_MAX>,
+    is_ambiguous: bool,
 }
+
+/// The request's ambiguous values spell more than [`KEYS_TRIED_MAX`] keys, or one of them may be any value.
+#[derive(Debug)]
+pub(crate) struct TooManyKeys;
 
 impl Key {
     /// Room for a key.
     pub(crate) fn new() -> Key {
-        Key { bytes: ArrayVec::new() }
+        Key { bytes: ArrayVec::new(), is_ambiguous: false }
     }
 
-    /// Builds the request's key under `rule`; if a part is missing, it is the rule's anonymous key, which no request that
-    /// lacks nothing has.
+    /// Builds the request's key under `rule`; if a part is missing or ambiguous, it is the rule's anonymous key, which no
+    /// request that lacks nothing has.
     #[inline]
     pub(crate) fn build(&mut self, rule: &Rule, request: &Request<'_>) -> &[u8] {
         self.build_from(&rule.keys, rule.trusts_upstream_claims, request)
@@ -59,11 +68,81 @@ impl Key {
         self.build_from(&shape.keys, shape.trusts_upstream_claims, request)
     }
 
+    /// Whether a part of the key that was built last is ambiguous in the request, or encoded so that conditions take it for
+    /// ambiguous.
+    pub(crate) fn is_ambiguous(&self) -> bool {
+        self.is_ambiguous
+    }
+
+    /// Shows every key of this shape that the request's values spell if its ambiguous parts are read as each of their
+    /// values; none if a part is missing. Values that cannot be read spell no key.
+    pub(crate) fn each_spelt(
+        &mut self,
+        shape: &KeyShape,
+        request: &Request<'_>,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), TooManyKeys> {
+        self.bytes.clear();
+        self.bytes.push(OF_PARTS);
+        let mut tries_left = KEYS_TRIED_MAX;
+        self.spell(shape, 0, request, &mut tries_left, visit)
+    }
+
+    /// Spells the parts of the key from `at` on, behind those that are written. As deep as a key has parts.
+    fn spell(
+        &mut self,
+        shape: &KeyShape,
+        at: usize,
+        request: &Request<'_>,
+        tries_left: &mut usize,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), TooManyKeys> {
+        let (count, written) = (shape.keys.len(), self.bytes.len());
+        // A key of so many parts is a hash of all of them, and no policy has one.
+        if count > PARTS_MAX {
+            return Ok(());
+        }
+        let Some(source) = shape.keys.get(at) else {
+            *tries_left = tries_left.checked_sub(1).ok_or(TooManyKeys)?;
+            visit(&self.bytes);
+            return Ok(());
+        };
+        let trusts_upstream = shape.trusts_upstream_claims;
+        let mut spell_on = |found: &Found<'_>, tries_left: &mut usize| {
+            with_part(found, |kind, bytes| self.push_part(count, kind, bytes));
+            let spelt = self.spell(shape, at + 1, request, tries_left, visit);
+            self.bytes.truncate(written);
+            spelt
+        };
+        match find_for_key(source, request, trusts_upstream, &mut Scratch::default()) {
+            Lookup::Missing => Ok(()),
+            Lookup::One(found) => spell_on(&found, tries_left),
+            Lookup::Encoded(_) | Lookup::Ambiguous(_) => {
+                let (mut spelt, mut values) = (Ok(()), 0);
+                each_value(source, request, trusts_upstream, &mut |value| {
+                    values += 1;
+                    if values > VALUES_READ_MAX || matches!(value, RawValue::Unreadable) {
+                        spelt = Err(TooManyKeys);
+                    }
+                    if let (Ok(()), Lookup::One(found)) = (&spelt, value.read(&mut Scratch::default())) {
+                        spelt = spell_on(&found, tries_left);
+                    }
+                });
+                spelt
+            }
+        }
+    }
+
     #[inline]
     fn build_from(&mut self, keys: &[KeySource], trusts_upstream: bool, request: &Request<'_>) -> &[u8] {
-        if !self.write_v4(keys, request) && self.write_parts(keys, trusts_upstream, request).is_none() {
-            self.bytes.clear();
-            self.bytes.push(ANONYMOUS);
+        self.is_ambiguous = false;
+        if !self.write_v4(keys, request) {
+            let missing = self.write_parts(keys, trusts_upstream, request);
+            self.is_ambiguous |= missing == Some(Lack::Ambiguous);
+            if missing.is_some() {
+                self.bytes.clear();
+                self.bytes.push(ANONYMOUS);
+            }
         }
         &self.bytes
     }
@@ -77,13 +156,14 @@ impl Key {
         })
     }
 
+    /// Writes all parts, or tells what is the matter with one.
     #[inline(never)]
     fn write_parts(
         &mut self,
         keys: &[KeySource],
         trusts_upstream: bool,
         request: &Request<'_>,
-    ) -> Option<()> {
+    ) -> Option<Lack> {
         // The next most usual: a user and nothing else, as below.
         if let ([KeySource::User], Some(user)) = (keys, request.facts.user)
             && (1..KEY_BYTES_MAX - PART_HEAD_BYTES).contains(&user.len())
@@ -91,7 +171,7 @@ impl Key {
             self.bytes.clear();
             self.bytes.push(OF_PARTS);
             self.push(PartKind::User as u8, user.as_bytes());
-            return Some(());
+            return None;
         }
         let mut scratch = Scratch::default();
         let count = keys.len();
@@ -99,7 +179,15 @@ impl Key {
         self.bytes.push(if count > PARTS_MAX { OF_MANY_PARTS } else { OF_PARTS });
         let mut all = (count > PARTS_MAX).then(Sha256::new);
         for source in keys {
-            let found = find_for_key(source, request, trusts_upstream, &mut scratch)?;
+            let found = match find_for_key(source, request, trusts_upstream, &mut scratch) {
+                Lookup::One(found) => found,
+                Lookup::Encoded(found) => {
+                    self.is_ambiguous = true;
+                    found
+                }
+                Lookup::Ambiguous(_) => return Some(Lack::Ambiguous),
+                Lookup::Missing => return Some(lack_of(keys, trusts_upstream, request)),
+            };
             with_part(&found, |kind, bytes| match &mut all {
                 Some(hash) => {
                     hash.update([kind]);
@@ -112,7 +200,7 @@ impl Key {
         if let Some(hash) = all {
             self.append(&hash.finalize());
         }
-        Some(())
+        None
     }
 
     /// One of `count` parts: every part has its share of the room, and one that needs more is hashed.
@@ -154,12 +242,34 @@ pub(crate) fn with_v4_key(keys: &[KeySource], address: Option<IpAddr>, use_it: i
     true
 }
 
-/// The position in the rule's keys of the first part that the request lacks.
-pub(crate) fn first_missing(rule: &Rule, request: &Request<'_>) -> Option<usize> {
+/// Why a part of a key has no value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// The request does not have it.
+    Missing,
+    /// It is ambiguous. If one part is, it does not matter that others are missing.
+    Ambiguous,
+}
+
+/// Why a key cannot be built: a part has no value.
+fn lack_of(keys: &[KeySource], trusts_upstream: bool, request: &Request<'_>) -> Lack {
     let mut scratch = Scratch::default();
-    rule.keys
-        .iter()
-        .position(|source| find(source, request, rule.trusts_upstream_claims, &mut scratch).is_none())
+    let is_ambiguous =
+        |source| matches!(find(source, request, trusts_upstream, &mut scratch), Lookup::Ambiguous(_));
+    if keys.iter().any(is_ambiguous) { Lack::Ambiguous } else { Lack::Missing }
+}
+
+/// The position in the rule's keys of the first part that the request lacks or that is ambiguous, and which of the two the
+/// whole key is.
+pub(crate) fn first_missing(rule: &Rule, request: &Request<'_>) -> Option<(usize, Lack)> {
+    let mut scratch = Scratch::default();
+    let trusts_upstream = rule.trusts_upstream_claims;
+    let part =
+        rule.keys.iter().position(|source| match find(source, request, trusts_upstream, &mut scratch) {
+            Lookup::One(_) | Lookup::Encoded(_) => false,
+            Lookup::Missing | Lookup::Ambiguous(_) => true,
+        })?;
+    Some((part, lack_of(&rule.keys, trusts_upstream, request)))
 }
 
 /// The kind and bytes of a part.

@@ -9,6 +9,7 @@
 
 mod policy;
 mod presets;
+mod regex;
 mod schema;
 mod text;
 
@@ -35,6 +36,7 @@ mod source;
 mod span_text;
 mod standing_order;
 mod store_settings;
+mod table_settings;
 mod token_holder;
 
 mod client_address;
@@ -42,6 +44,7 @@ mod client_address;
 mod rule_book;
 mod ruling;
 
+mod blank;
 mod cost;
 mod explain;
 mod few;
@@ -66,6 +69,7 @@ pub use explain::{CostExplanation, Explanation, KeyPart, Outcome, RuleExplanatio
 pub use facts::{Claims, Facts, Headers, NoHeaders};
 #[cfg(feature = "http")]
 pub use header_fields::HeaderFields;
+pub use index::PATTERNS_READ_BYTES_MAX;
 pub use key::{KEY_BYTES_MAX, KeyMistake};
 pub use key_source::KeySource;
 pub use kill_switch::KillSwitch;
@@ -76,6 +80,7 @@ pub use path::normal_path;
 pub use plain_row::PlainRow;
 pub use policy::{Group, Policy};
 pub use presets::{Preset, presets};
+pub use regex::{REGEX_BYTES_MAX, REGEX_INPUT_BYTES_MAX, Regex, RegexFault, Stop};
 pub use rule::{Action, Missing, Mode, Rule, Scope};
 pub use rule_book::{RuleBook, SHADOW_HITS_MAX};
 pub use ruling::{Hit, Ruling};
@@ -83,10 +88,13 @@ pub use schema::schema;
 pub use seen_request::SeenRequest;
 pub use settings::{
     AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, JwtKey,
-    JwtSettings, Trust,
+    JwtSettings, PathEncoded, Trust,
 };
 pub use source::Source;
 pub use span_text::span_text;
 pub use standing_order::{ORDER_REASON_BYTES_MAX, ORDERS_STANDING_MAX, Order, StandingOrder, Who};
 pub use store_settings::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
-pub use text::{Mistake, Mistakes, is_rate, rate_of, span_of};
+pub use table_settings::{
+    CLIENT_LOG_ENTRIES_MAX, MAX_KEYS_ASSUMED, TableRoom, TableSettings, log_entries_default,
+};
+pub use text::{EntryReader, Mistake, Mistakes, is_rate, rate_of, span_of};

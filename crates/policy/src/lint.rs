@@ -10,14 +10,17 @@ mod claims;
 mod company;
 mod cost_bounds;
 mod fixed_window;
+mod head_uncovered;
 mod implicit_tier;
 mod kind;
 mod leases;
+mod log_entries;
 mod missing_key;
 mod never_applies;
 mod rollout;
 mod rotation;
 mod shared_methods;
+mod slow_patterns;
 mod spoofable_allow;
 mod store_failure;
 mod terms;
@@ -31,7 +34,7 @@ mod known_policies;
 
 use std::fmt;
 
-use crate::{Mode, Policy, Rule, Source};
+use crate::{Mode, Policy, Rule, Source, TableRoom};
 pub use kind::LintKind;
 use terms::Terms;
 
@@ -71,7 +74,12 @@ impl Policy {
     /// What this policy says but hardly means, by source and line. At most one lint of a kind for each rule. The time grows with the
     /// rules, and with the pairs of rules that could make up for each other.
     pub fn lints(&self) -> Vec<Lint> {
-        let book = Book::of(self);
+        self.lints_for(TableRoom::default())
+    }
+
+    /// [`Policy::lints`] for an instance whose tables have this room.
+    pub fn lints_for(&self, room: TableRoom) -> Vec<Lint> {
+        let book = Book::of(self, room);
         let mut found = Vec::new();
         for lint in EVERY {
             lint(&book, &mut found);
@@ -85,7 +93,7 @@ impl Policy {
 type Look = fn(&Book<'_>, &mut Vec<Lint>);
 
 /// Every lint.
-const EVERY: [Look; 16] = [
+const EVERY: [Look; 19] = [
     never_applies::look,
     bucket_size::look,
     cost_bounds::look,
@@ -102,11 +110,16 @@ const EVERY: [Look; 16] = [
     spoofable_allow::look,
     leases::look,
     store_failure::look,
+    log_entries::look,
+    head_uncovered::look,
+    slow_patterns::look,
 ];
 
 /// A policy with what every lint wants to know of its rules.
 struct Book<'p> {
     policy: &'p Policy,
+    /// Room of the tables of an instance.
+    room: TableRoom,
     /// The rules that are judged, in order.
     rules: Vec<Subject<'p>>,
     /// Of each group, the positions in `rules`, in order.
@@ -121,7 +134,7 @@ struct Subject<'p> {
 }
 
 impl<'p> Book<'p> {
-    fn of(policy: &'p Policy) -> Book<'p> {
+    fn of(policy: &'p Policy, room: TableRoom) -> Book<'p> {
         let judged = policy.rules.iter().filter(|rule| rule.mode != Mode::Off && !rule.source.is_order());
         let rules: Vec<_> = judged.map(|rule| Subject { rule, terms: Terms::of(&rule.condition) }).collect();
         let mut groups = vec![Vec::new(); policy.groups.len()];
@@ -130,7 +143,7 @@ impl<'p> Book<'p> {
                 group.push(at);
             }
         }
-        Book { policy, rules, groups }
+        Book { policy, room, rules, groups }
     }
 
     /// The rules of a group, in order.

@@ -1,13 +1,23 @@
 //! One spelling for every path (K6), so that variants of one path meet one rule.
 //!
-//! Promises that normalising twice changes nothing and that no request allocates unless its path is both unusual and longer
-//! than [`PATH_BYTES_ON_STACK`]: such a path is normalised on the heap, exactly, never cut off (the door bounds targets).
-//! Knows nothing of patterns.
+//! Promises that normalising twice changes nothing. No request allocates unless its path is unusual and long: longer than
+//! half of [`PATH_BYTES_ON_STACK`], or of [`RARE_PATH_BYTES_ON_STACK`] if it has encoded separators. Such a path is
+//! normalised on the heap, exactly, never cut off (the listener bounds targets). Knows nothing of patterns.
+
+mod form;
 
 use arrayvec::ArrayVec;
 
+use form::write_decoded;
+pub(crate) use form::{
+    FormSet, PathForm, after_host, has_parent_segment, has_several_forms, meant, without_blanks,
+};
+
 /// Room for the two views of a path that is not normal as it came, in bytes; longer ones go to the heap.
 const PATH_BYTES_ON_STACK: usize = 4_096;
+
+/// Room for the two views of a path in one of the rarer forms, in bytes.
+const RARE_PATH_BYTES_ON_STACK: usize = 512;
 
 /// The path of a request in its one spelling, seen in four ways: with or without case, with or without a final slash.
 #[derive(Debug, Clone, Copy)]
@@ -18,10 +28,13 @@ pub(crate) struct NormalPath<'p> {
 
 /// Where a path is written that is not normal as it came.
 #[derive(Debug, Default)]
-pub(crate) struct PathRoom {
-    stack: ArrayVec<u8, PATH_BYTES_ON_STACK>,
+pub(crate) struct PathRoom<const ON_STACK: usize = PATH_BYTES_ON_STACK> {
+    stack: ArrayVec<u8, ON_STACK>,
     heap: Vec<u8>,
 }
+
+/// Where a path is written in one of the rarer forms.
+pub(crate) type RarePathRoom = PathRoom<RARE_PATH_BYTES_ON_STACK>;
 
 /// The one spelling of `target`'s path, for literal patterns: what a request's path is compared with.
 ///
@@ -50,7 +63,7 @@ impl<'p> NormalPath<'p> {
         let cased = if spelling.is_normal {
             path
         } else {
-            let len = write_normal(path.as_bytes(), first);
+            let len = write_normal(path.as_bytes(), first, false);
             text(first, len)
         };
         let folded = second.get_mut(..cased.len()).unwrap_or_default();
@@ -58,6 +71,29 @@ impl<'p> NormalPath<'p> {
         folded.make_ascii_lowercase();
         let len = folded.len();
         NormalPath { cased, folded: text(folded, len) }
+    }
+
+    /// The path of a target in a form other than [`PathForm::Sent`]. Nothing is decoded twice.
+    pub(crate) fn decoded<const ON_STACK: usize>(
+        target: &str,
+        form: PathForm,
+        room: &'p mut PathRoom<ON_STACK>,
+    ) -> NormalPath<'p> {
+        let path = form.part_of(path_of(target)).as_bytes();
+        let (first, second) = room.halves(Spelling::of(path).normal_bytes_max);
+        let len = write_decoded(path, form, second);
+        let len = write_normal(second.get(..len).unwrap_or_default(), first, form == PathForm::Dotted);
+        let cased = text(first, len);
+        let folded = second.get_mut(..cased.len()).unwrap_or_default();
+        folded.copy_from_slice(cased.as_bytes().get(..folded.len()).unwrap_or_default());
+        folded.make_ascii_lowercase();
+        let len = folded.len();
+        NormalPath { cased, folded: text(folded, len) }
+    }
+
+    /// Whether both are the same in every view.
+    pub(crate) fn is(self, other: NormalPath<'_>) -> bool {
+        self.cased == other.cased
     }
 
     /// The path as strictly as asked for.
@@ -75,10 +111,10 @@ impl<'p> NormalPath<'p> {
     }
 }
 
-impl PathRoom {
+impl<const ON_STACK: usize> PathRoom<ON_STACK> {
     /// Two rooms of at least `bytes` each.
     fn halves(&mut self, bytes: usize) -> (&mut [u8], &mut [u8]) {
-        if bytes <= PATH_BYTES_ON_STACK / 2 {
+        if bytes <= ON_STACK / 2 {
             self.stack.clear();
             self.stack.extend(std::iter::repeat_n(0, 2 * bytes));
             self.stack.split_at_mut(bytes)
@@ -90,7 +126,7 @@ impl PathRoom {
 }
 
 /// What of the target is the path, as it came.
-fn path_of(target: &str) -> &str {
+pub(crate) fn path_of(target: &str) -> &str {
     if let Some((_, path)) = split_absolute(target) {
         return path;
     }
@@ -156,15 +192,16 @@ const KINDS: [u8; 256] = {
     }
 };
 
-/// Writes the normal form of `path` and tells its length.
-fn write_normal(path: &[u8], out: &mut [u8]) -> usize {
+/// Writes the normal form of `path`, perhaps with its dot segments, and returns its length.
+fn write_normal(path: &[u8], out: &mut [u8], keeps_dots: bool) -> usize {
     let mut end = 0;
     let mut is_open = true;
     for segment in path.split(|byte| *byte == b'/') {
         let segment_end = write_segment(segment, out, end + 1);
         match out.get(end + 1..segment_end).unwrap_or_default() {
-            b"" | b"." => is_open = true,
-            b".." => {
+            b"" => is_open = true,
+            b"." if !keeps_dots => is_open = true,
+            b".." if !keeps_dots => {
                 end =
                     out.get(..end).and_then(|done| done.iter().rposition(|byte| *byte == b'/')).unwrap_or(0);
                 is_open = true;

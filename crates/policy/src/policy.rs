@@ -1,6 +1,8 @@
 //! A policy: all that a file says, as it is true. Made by the parser alone; nothing past it checks again.
 
-use crate::{AnswerSettings, ClientAddressSettings, JwtSettings, KillSwitch, Mode, Rule, StoreSettings};
+use crate::{
+    AnswerSettings, ClientAddressSettings, JwtSettings, KillSwitch, Mode, PathEncoded, Rule, StoreSettings,
+};
 
 /// A compiled policy. Swapped whole; balances outlive it.
 #[derive(Debug, Clone)]
@@ -15,6 +17,8 @@ pub struct Policy {
     pub groups: Vec<Group>,
     /// What refuses requests until further notice.
     pub kill_switches: Vec<KillSwitch>,
+    /// Treatment of paths with encoded slashes and the like.
+    pub path_encoded: PathEncoded,
     /// How answers look.
     pub answers: AnswerSettings,
     /// Whose word is taken for the client's address.

@@ -7,7 +7,10 @@ use std::cell::Cell;
 use arrayvec::ArrayVec;
 use serde_json::Value;
 
-use crate::path::{NormalPath, PathRoom, split_absolute};
+use crate::path::{
+    FormSet, NormalPath, PathForm, PathRoom, RarePathRoom, after_host, has_parent_segment, has_several_forms,
+    path_of, split_absolute,
+};
 use crate::value::fingerprint;
 use crate::{Claims, Facts, MethodSet};
 
@@ -19,6 +22,14 @@ pub(crate) struct Request<'r> {
     pub(crate) facts: &'r Facts<'r>,
     pub(crate) method: MethodSet,
     path: Lazy<NormalPath<'r>, &'r mut PathRoom>,
+    /// The decoded form of the path, of requests whose path has several forms.
+    decoded: Lazy<NormalPath<'r>, &'r mut PathRoom>,
+    /// The rarer forms of the path, of the same requests.
+    rare: Lazy<RarePaths<'r>, &'r mut RareRooms>,
+    /// The forms of the path that differ.
+    forms: Cell<Option<FormSet>>,
+    /// The header field of the token, in lower case.
+    token_header: &'r str,
     host: Lazy<Option<&'r str>, &'r mut HostRoom>,
     fingerprint: Cell<Option<[u8; 32]>>,
 }
@@ -27,8 +38,16 @@ pub(crate) struct Request<'r> {
 #[derive(Debug, Default)]
 pub(crate) struct RequestRoom {
     path: PathRoom,
+    decoded: PathRoom,
+    rare: RareRooms,
     host: HostRoom,
 }
+
+/// A path in each of the rarer forms.
+type RarePaths<'r> = [NormalPath<'r>; PathForm::RARE.len()];
+
+/// Room for each of them.
+type RareRooms = [RarePathRoom; PathForm::RARE.len()];
 
 /// Room for the name of a host.
 type HostRoom = ArrayVec<u8, HOST_BYTES_MAX>;
@@ -68,14 +87,95 @@ impl<'r> Request<'r> {
             facts,
             method: MethodSet::of(facts.method),
             path: Lazy::new(&mut room.path),
+            decoded: Lazy::new(&mut room.decoded),
+            rare: Lazy::new(&mut room.rare),
+            forms: Cell::new(None),
+            token_header: "authorization",
             host: Lazy::new(&mut room.host),
             fingerprint: Cell::new(None),
         }
     }
 
-    /// The path of its target.
-    pub(crate) fn path(&self) -> NormalPath<'r> {
+    /// The same request under a policy that reads tokens from this header field.
+    #[must_use]
+    #[inline]
+    pub(crate) fn with_token_header(self, header: Option<&'r str>) -> Request<'r> {
+        Request { token_header: header.unwrap_or(self.token_header), ..self }
+    }
+
+    /// The path of its target in this form, one of [`Request::forms`].
+    pub(crate) fn path(&self, form: PathForm) -> NormalPath<'r> {
+        match form {
+            PathForm::Sent => self.sent_path(),
+            PathForm::Decoded => self.decoded_path(),
+            rare => {
+                let at = PathForm::RARE.iter().position(|form| *form == rare);
+                at.and_then(|at| self.rare_paths().get(at).copied()).unwrap_or(NormalPath::ROOT)
+            }
+        }
+    }
+
+    /// The path as it was sent.
+    pub(crate) fn sent_path(&self) -> NormalPath<'r> {
         self.path.get(NormalPath::ROOT, |room| NormalPath::of(self.facts.target, room))
+    }
+
+    /// The decoded form of the path, which is the path as sent for most requests.
+    pub(crate) fn decoded_path(&self) -> NormalPath<'r> {
+        if self.forms() == FormSet::SENT {
+            return self.sent_path();
+        }
+        self.read_decoded()
+    }
+
+    /// The forms of the path that differ from all forms before them: the path as sent alone for most requests.
+    pub(crate) fn forms(&self) -> FormSet {
+        if let Some(forms) = self.forms.get() {
+            return forms;
+        }
+        let forms = if self.has_several_forms() { self.different_forms() } else { FormSet::SENT };
+        self.forms.set(Some(forms));
+        forms
+    }
+
+    #[cold]
+    fn different_forms(&self) -> FormSet {
+        let mut paths: ArrayVec<NormalPath<'r>, { PathForm::ALL.len() }> = ArrayVec::new();
+        let all = [self.sent_path(), self.read_decoded()].into_iter().chain(self.rare_paths());
+        PathForm::ALL.into_iter().zip(all).fold(FormSet::NONE, |forms, (form, path)| {
+            if paths.iter().any(|other| other.is(path)) {
+                return forms;
+            }
+            paths.push(path);
+            forms.with(form)
+        })
+    }
+
+    fn read_decoded(&self) -> NormalPath<'r> {
+        let target = self.facts.target;
+        self.decoded.get(NormalPath::ROOT, |room| NormalPath::decoded(target, PathForm::Decoded, room))
+    }
+
+    fn rare_paths(&self) -> RarePaths<'r> {
+        self.rare.get([NormalPath::ROOT; PathForm::RARE.len()], |rooms| {
+            let mut forms = PathForm::RARE.into_iter();
+            rooms.each_mut().map(|room| match forms.next() {
+                Some(form) => NormalPath::decoded(self.facts.target, form, room),
+                None => NormalPath::ROOT,
+            })
+        })
+    }
+
+    /// Whether servers read the path in different ways.
+    pub(crate) fn has_several_forms(&self) -> bool {
+        has_several_forms(path_of(self.facts.target))
+    }
+
+    /// Whether the path has several forms and begins with a host or has a `..`: servers arrive at different paths, of
+    /// which a client could vary one and keep another.
+    pub(crate) fn has_ambiguous_path(&self) -> bool {
+        let path = path_of(self.facts.target);
+        self.forms() != FormSet::SENT && (after_host(path).is_some() || has_parent_segment(path.as_bytes()))
     }
 
     /// In lower case, without port or final dot; `None` if there is none.
@@ -92,12 +192,35 @@ impl<'r> Request<'r> {
         }
     }
 
+    /// Whether there are no claims because the token's header field occurs more than once or is not UTF-8. Fields
+    /// that a proxy has joined by commas are several.
+    pub(crate) fn has_ambiguous_token(&self) -> bool {
+        let headers = self.facts.headers;
+        matches!(self.facts.claims, Claims::None)
+            && headers.is_present(self.token_header)
+            && headers.get(self.token_header).is_none_or(has_joined_tokens)
+    }
+
+    /// Whether the user is not known because the token that may name it is ambiguous.
+    pub(crate) fn has_ambiguous_user(&self) -> bool {
+        self.facts.user.is_none_or(str::is_empty) && self.has_ambiguous_token()
+    }
+
     /// The client software, as far as its header names tell (X4); computed at most once.
     pub(crate) fn fingerprint(&self) -> [u8; 32] {
         let digest = self.fingerprint.get().unwrap_or_else(|| fingerprint::of(self.facts));
         self.fingerprint.set(Some(digest));
         digest
     }
+}
+
+/// Whether a comma stands beside a bearer token. No token has one.
+fn has_joined_tokens(value: &str) -> bool {
+    let is_bearer = |part: &str| {
+        let scheme = part.trim_ascii_start().split(' ').next();
+        scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
+    };
+    value.contains(',') && value.split(',').any(is_bearer)
 }
 
 /// An absolute target names the host, whatever the door or the `Host` field say (RFC 9112, 3.2.2): naming two gets nobody past a

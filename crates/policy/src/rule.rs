@@ -2,7 +2,7 @@
 
 use tollgate_core::Algorithm;
 
-use crate::{Condition, Consistency, CostPlan, KeySource, OnStoreFailure, Source};
+use crate::{Condition, Consistency, CostPlan, KeySource, OnStoreFailure, Source, TableSettings};
 
 /// A compiled rule.
 #[derive(Debug, Clone)]
@@ -31,6 +31,8 @@ pub struct Rule {
     pub consistency: Consistency,
     /// What becomes of its requests while that store does not answer.
     pub on_store_failure: OnStoreFailure,
+    /// Its bounds in the table of this program.
+    pub table: TableSettings,
     /// Position in [`crate::Policy::groups`], if it is in one.
     pub group: Option<usize>,
     /// Statuses of responses for which the charge is given back.

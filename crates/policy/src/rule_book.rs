@@ -1,11 +1,11 @@
 //! The policy at work: a request's facts in, the buckets it must pay out.
 //!
 //! ```text
-//!  kill switch ─► block ─► allow ─► a key part missing ─► too many rules ─► the buckets decide
-//!      refuses    refuses   admits          refuses           refuses         hits, in the order of the policy
+//!  kill switch ─► path refused ─► block ─► allow ─► a key part missing ─► too many rules ─► the buckets decide
+//!      refuses        refuses    refuses   admits          refuses           refuses         hits, in the order of the policy
 //! ```
 //! What stands further left wins, and what was ordered wins over what rules say: whom an order allows no rule blocks. Promises the same ruling on every node, and no allocation for ordinary requests (paths
-//! that are odd and long, more than 64 candidates and a regular expression's first use are the exceptions). Reads no
+//! that are odd and long and more than 64 candidates are the exceptions). Reads no
 //! clock and keeps no balance.
 
 mod rollout;
@@ -16,11 +16,13 @@ use std::net::IpAddr;
 use tollgate_core::CHARGES_MAX;
 
 use crate::condition::evaluation::holds;
+use crate::condition::reading::{Reading, View};
 use crate::cost::price;
-use crate::index::Index;
-use crate::key::{Key, first_missing, with_v4_key};
+use crate::index::{Index, Weight};
+use crate::key::{Key, Lack, first_missing, with_v4_key};
+use crate::path::{FormSet, PathForm};
 use crate::request::{Request, RequestRoom};
-use crate::{Action, Condition, Facts, Hit, Missing, Mode, Policy, Rule, Ruling};
+use crate::{Action, Condition, Facts, Hit, KillSwitch, Missing, Mode, PathEncoded, Policy, Rule, Ruling};
 pub(crate) use rollout::has_come_to;
 pub use tally::SHADOW_HITS_MAX;
 pub(crate) use tally::Tally;
@@ -31,6 +33,8 @@ pub struct RuleBook {
     policy: Policy,
     rules: Index,
     kill_switches: Index,
+    /// How each rule reads ambiguous values, by its position in the policy.
+    readings: Vec<Reading>,
     /// Every rule in force limits every request, so that there is nothing to consider.
     is_plain: bool,
     /// Position of the first rule that is no standing order; 0 if there is none.
@@ -68,14 +72,23 @@ impl RuleBook {
     pub fn new(policy: Policy) -> RuleBook {
         let in_force = |rule: &&(usize, &Rule)| rule.1.mode.min(policy.mode) != Mode::Off;
         let rules = policy.rules.iter().enumerate().filter(|rule| in_force(&rule));
+        let readings: Vec<Reading> =
+            policy.rules.iter().map(|rule| Reading::of_rule(&policy, rule)).collect();
         let is_plain = policy.mode == Mode::Enforce
             && policy.kill_switches.is_empty()
+            && policy.path_encoded == PathEncoded::Fold
             && rules.clone().all(|(_, rule)| limits_every_request(rule))
             && rules.clone().count() <= CHARGES_MAX;
         let switches = policy.kill_switches.iter().enumerate();
+        let weight_of = |at: usize, rule: &Rule| {
+            let is_certain = rule.mode.min(policy.mode) == Mode::Enforce && rule.rollout_percent == 100;
+            Weight { reading: readings[at], is_decisive: is_certain && rule.action == Action::Block }
+        };
+        let of_switch = Weight { reading: Reading::Wide, is_decisive: false };
         RuleBook {
-            rules: Index::new(rules.map(|(at, rule)| (at, &rule.condition))),
-            kill_switches: Index::new(switches.map(|(at, switch)| (at, &switch.condition))),
+            rules: Index::new(rules.map(|(at, rule)| (at, &rule.condition, weight_of(at, rule)))),
+            kill_switches: Index::new(switches.map(|(at, switch)| (at, &switch.condition, of_switch))),
+            readings,
             is_plain,
             foreseen: policy.rules.iter().position(|rule| !rule.source.is_order()).unwrap_or(0),
             policy,
@@ -97,7 +110,7 @@ impl RuleBook {
     /// In a policy whose mode is not `enforce` nobody is refused, not even by a kill switch.
     pub fn rule_on(&self, facts: &Facts<'_>, unix_s: u64, mut hit: impl FnMut(Hit<'_>)) -> Ruling {
         let mut room = RequestRoom::default();
-        let request = Request::new(facts, &mut room);
+        let request = self.request(facts, &mut room);
         let mut key = Key::new();
         let mut hit = |position: usize, is_enforced: bool| {
             let Some(rule) = self.policy.rules.get(position) else { return };
@@ -119,6 +132,9 @@ impl RuleBook {
         }
         if let Some(switch) = self.killed_by(&request, unix_s) {
             return Ruling::Killed { switch };
+        }
+        if self.refuses_path(&request) {
+            return Ruling::PathRefused;
         }
         let mut tally = Tally::new();
         self.rules.candidates(&request, |position| {
@@ -142,11 +158,47 @@ impl RuleBook {
         }
     }
 
+    /// The request as this policy reads it.
+    #[inline]
+    pub(crate) fn request<'r>(&'r self, facts: &'r Facts<'r>, room: &'r mut RequestRoom) -> Request<'r> {
+        Request::new(facts, room).with_token_header(self.policy.jwt.as_ref().map(|jwt| &*jwt.header))
+    }
+
+    /// Whether the policy refuses the request for its path (`path_encoded: refuse`), whatever rules say.
+    pub(crate) fn refuses_path(&self, request: &Request<'_>) -> bool {
+        self.policy.path_encoded == PathEncoded::Refuse
+            && self.policy.mode == Mode::Enforce
+            && request.has_several_forms()
+    }
+
+    /// How the rule at this position reads the path as sent.
+    pub(crate) fn view_of(&self, position: usize, rule: &Rule) -> View {
+        let reading = self.readings.get(position).copied().unwrap_or(Reading::Strict);
+        View { trusts_upstream: rule.trusts_upstream_claims, reading, form: PathForm::Sent }
+    }
+
+    /// How a rule whose condition does not hold reads the form of the path that fails.
+    pub(crate) fn failing_view(&self, position: usize, rule: &Rule, request: &Request<'_>) -> View {
+        let view = self.view_of(position, rule);
+        let fails = |form: &PathForm| !holds(&rule.condition, request, View { form: *form, ..view });
+        View { form: request.forms().iter().find(fails).unwrap_or(view.form), ..view }
+    }
+
+    /// The forms of the path for which the rule applies: an allow rule applies for all or none.
+    #[inline]
+    fn forms_met(&self, position: usize, rule: &Rule, request: &Request<'_>) -> Forms {
+        let forms = Forms::met_by(&rule.condition, request, self.view_of(position, rule));
+        match rule.action {
+            Action::Allow if !forms.is_all() => Forms { met: FormSet::NONE, ..forms },
+            _ => forms,
+        }
+    }
+
     /// How many rules are looked at for a request: what a ruling costs grows with this, not with the number of rules.
     pub fn candidates(&self, facts: &Facts<'_>) -> usize {
         let mut room = RequestRoom::default();
         let mut count = 0;
-        self.rules.candidates(&Request::new(facts, &mut room), |_| {
+        self.rules.candidates(&self.request(facts, &mut room), |_| {
             count += 1;
             true
         });
@@ -162,8 +214,7 @@ impl RuleBook {
         self.kill_switches.candidates(request, |position| {
             let switch = self.policy.kill_switches.get(position);
             let kills = switch.is_some_and(|switch| {
-                switch.until_unix_s.is_none_or(|until| unix_s < until)
-                    && holds(&switch.condition, request, switch.trusts_upstream_claims)
+                switch.until_unix_s.is_none_or(|until| unix_s < until) && governs(switch, request)
             });
             killed_by = kills.then_some(position);
             !kills
@@ -178,22 +229,35 @@ impl RuleBook {
         if mode == Mode::Off {
             return Step::Off;
         }
-        if !holds(&rule.condition, request, rule.trusts_upstream_claims) {
+        let forms = self.forms_met(position, rule, request);
+        if !forms.is_any() {
             return Step::Unmatched;
         }
         let is_limit = matches!(rule.action, Action::Limit(_));
         let minds_missing = is_limit && rule.missing != Missing::Anonymous;
-        let lacks = if minds_missing { first_missing(rule, request) } else { None };
-        if let (Some(part), Missing::Skip) = (lacks, rule.missing) {
-            return Step::Skipped { part };
-        }
+        let mut takes_group = true;
+        let lacks = match if minds_missing { first_missing(rule, request) } else { None } {
+            Some((part, Lack::Missing)) if rule.missing == Missing::Skip => return Step::Skipped { part },
+            // A client must not choose by an ambiguous value. It is anonymous, so this rule limits it; and later tiers of the group
+            // limit it too, so this tier is not chosen instead of them.
+            Some((_, Lack::Ambiguous)) if rule.missing == Missing::Skip => {
+                takes_group = false;
+                None
+            }
+            lacks => lacks.map(|(part, _)| part),
+        };
         let standing = match mode {
             Mode::Enforce if has_come_to(rule, request) => Standing::Enforced,
             Mode::Enforce => Standing::OutsideRollout,
             Mode::Shadow | Mode::Off => Standing::Shadow,
         };
         let is_enforced = standing == Standing::Enforced;
-        if let Some(by) = rule.group.and_then(|group| tally.take_group(group, position, is_enforced)) {
+        let displaced_by = match rule.group {
+            Some(group) if takes_group => tally.take_group(group, forms, position, is_enforced),
+            Some(group) => tally.group_holder(group, forms, is_enforced),
+            None => None,
+        };
+        if let Some(by) = displaced_by {
             return Step::Displaced { by };
         }
         match rule.action {
@@ -205,6 +269,44 @@ impl RuleBook {
             Action::Limit(_) | Action::Block | Action::Allow => {}
         }
         Step::Applies { standing, lacks }
+    }
+}
+
+/// Whether the kill switch is about the request, whichever form of the path is meant.
+pub(crate) fn governs(switch: &KillSwitch, request: &Request<'_>) -> bool {
+    let trusts_upstream = switch.trusts_upstream_claims;
+    let view = View { trusts_upstream, reading: Reading::Wide, form: PathForm::Sent };
+    Forms::met_by(&switch.condition, request, view).is_any()
+}
+
+/// The forms of the path for which a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Forms {
+    pub(crate) met: FormSet,
+    /// All forms of the request.
+    all: FormSet,
+}
+
+impl Forms {
+    #[inline]
+    fn met_by(condition: &Condition, request: &Request<'_>, view: View) -> Forms {
+        let all = request.forms();
+        if all == FormSet::SENT {
+            let is_met = holds(condition, request, View { form: PathForm::Sent, ..view });
+            return Forms { met: if is_met { all } else { FormSet::NONE }, all };
+        }
+        let is_met = |form: &PathForm| holds(condition, request, View { form: *form, ..view });
+        Forms { met: all.iter().filter(is_met).fold(FormSet::NONE, FormSet::with), all }
+    }
+
+    /// Whether the condition holds for at least one form.
+    pub(crate) fn is_any(self) -> bool {
+        self.met != FormSet::NONE
+    }
+
+    /// Whether the condition holds for every form.
+    pub(crate) fn is_all(self) -> bool {
+        self.met == self.all
     }
 }
 

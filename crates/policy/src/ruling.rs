@@ -42,6 +42,8 @@ pub enum Ruling {
         /// Position in [`crate::Policy::kill_switches`].
         switch: usize,
     },
+    /// It is refused: its path has an encoded slash or the like, and the policy says `path_encoded: refuse`.
+    PathRefused,
     /// More than [`tollgate_core::CHARGES_MAX`] rules apply: it is refused, since some of them would not be enforced.
     TooManyRules,
 }

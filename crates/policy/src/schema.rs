@@ -79,6 +79,10 @@ fn policy() -> Value {
         "mode": words(&["enforce", "shadow", "off"], "Bounds the mode of every rule."),
         "rules": of("rules"),
         "kill_switches": {"type": "array", "items": of("kill_switch"), "description": "What is refused until further notice."},
+        "path_encoded": words(
+            &["fold", "refuse"],
+            "Paths with an encoded slash, a backslash, white space at the end of a segment, a NUL byte, or `//` at the beginning. `fold`: rules look at the path as sent and at its decoded forms; `refuse`: 400. Default: `fold`."
+        ),
         "answers": of("answers"),
         "client_address": of("client_address"),
         "jwt": of("jwt"),
@@ -134,6 +138,11 @@ fn rule() -> Value {
             &["open", "closed", "local"],
             "While a shared store does not answer: `open` limits nothing, `closed` refuses, `local` limits by this instance's share. `local` unless told otherwise."
         ),
+        "table_full": words(
+            &["inherit", "deny_new", "shared_overflow"],
+            "Memory only. New clients of the rule when the table is full: `inherit` evicts a bucket and starts as empty, `deny_new` denies them, `shared_overflow` lets them share one bucket. Default: the setting `table_full` of the service."
+        ),
+        "log_entries_max": {"type": "integer", "minimum": 1, "maximum": 100_000_000, "description": "Memory only. Charges that the logs of an exact sliding window remember together. Default: an equal share of the setting `log_entries_max` of the service."},
         "refund_on": told("statuses", "Responses for which the charge is given back."),
         "settle_header": text("The response header that holds the true cost."),
         "reason": {"type": "string", "pattern": "^[a-z0-9_]+$", "description": "What a denial is called, for programs."},

@@ -15,6 +15,17 @@ pub struct AnswerSettings {
     pub reason_header: Box<str>,
 }
 
+/// Treatment of a path with an encoded slash, a backslash, white space at the end of a segment or a NUL byte (raw or
+/// encoded), or that begins with `//` or `/\`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PathEncoded {
+    /// A limit or block rule applies if the path as sent or one of its decoded forms matches, an allow rule only if all do.
+    #[default]
+    Fold,
+    /// The request is refused with 400.
+    Refuse,
+}
+
 /// Sets of header fields; any of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderProfiles {

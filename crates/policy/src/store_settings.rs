@@ -7,6 +7,8 @@ use tollgate_core::Span;
 
 /// The shortest and the longest that a check may wait for the store.
 pub(crate) const DEADLINE: (Span, Span) = (Span::from_millis(1), Span::from_secs(1));
+/// The shortest and the longest time without any reply after which the store may count as unreachable. At least the deadline.
+pub(crate) const AWAY_AFTER: (Span, Span) = (Span::from_millis(10), Span::from_secs(10));
 /// The shortest and the longest that a lease may last.
 pub(crate) const LEASE: (Span, Span) = (Span::from_millis(100), Span::from_secs(10));
 /// Most instances that share a store.
@@ -47,8 +49,11 @@ pub enum LocalStart {
 /// What a policy says of the store as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreSettings {
-    /// So long a check waits for the store's answer; 1 ms to 1 s, 15 ms unless told otherwise.
+    /// The longest a caller waits for the store's reply; 1 ms to 1 s. Default: 15 ms.
     pub deadline: Span,
+    /// The time without any reply after which the store counts as unreachable; 10 ms to 10 s, at least the deadline. Default: 250 ms, or
+    /// the deadline if that is longer.
+    pub away_after: Span,
     /// The most instances that ever run at a time, of which each has an equal share; 1 to 10,000. `None`: the largest number
     /// learned from the store counts, which may be too small.
     pub instances_max: Option<u32>,
@@ -95,6 +100,7 @@ impl Default for StoreSettings {
     fn default() -> Self {
         StoreSettings {
             deadline: Span::from_millis(15),
+            away_after: Span::from_millis(250),
             instances_max: None,
             local_start: LocalStart::Full,
             lease: Span::from_millis(400),

@@ -35,6 +35,7 @@ mod mistakes;
 mod network;
 mod order;
 mod path;
+mod patterns;
 mod plain_row;
 mod rate;
 mod reason_header;
@@ -49,14 +50,18 @@ mod snippet;
 mod span;
 mod standing;
 mod store;
+mod table;
 mod tokens;
 mod tree;
 mod value_test;
 
 pub(crate) use compose::compose;
+pub use entry::EntryReader;
 pub use mistakes::{Mistake, Mistakes};
 pub use rate::{is_rate, rate_of};
 pub use span::span_of;
+
+use std::rc::Rc;
 
 use crate::Policy;
 use document::TypedPolicy;
@@ -80,6 +85,8 @@ impl Policy {
     ///
     /// Refused whole, with every mistake listed, or true as it stands.
     pub fn parse(name_of_file: &str, text: &str) -> Result<Policy, Mistakes> {
-        TypedPolicy::parse(name_of_file, text).map(TypedPolicy::arranged)
+        let policy = TypedPolicy::parse(name_of_file, text, &Rc::default())?.arranged();
+        patterns::check_worst_request(name_of_file, text, &policy)?;
+        Ok(policy)
     }
 }

@@ -1,11 +1,15 @@
 //! What a request has to show for a key source (K2): the one place where keys, conditions and costs look.
 //!
-//! Promises that what is empty, ambiguous or garbled is missing, and that nothing allocates. Does not know what becomes of
-//! a request that lacks something.
+//! A value that is empty is missing. A value that occurs more than once, cannot be decoded or is too long is ambiguous:
+//! [`find`] never returns one of several values. Nothing here allocates. Does not know what becomes of a request that
+//! lacks something.
 
 mod claim;
-mod cookie;
+pub(crate) mod cookie;
+mod every;
 pub(crate) mod fingerprint;
+mod header;
+mod name;
 mod query;
 
 use std::fmt::{self, Write};
@@ -17,16 +21,60 @@ use serde_json::Value;
 
 use crate::KeySource;
 use crate::key_source::CLIENT_BITS_V6;
+use crate::path::hex_value;
 use crate::request::Request;
+pub(crate) use every::{RawValue, each_value};
 
-/// Longest value that is not taken as it stands: decoded from a query, or put together from several cookie fields, in
-/// bytes. A longer one counts as missing.
+/// Maximum length of the value of a header, cookie, query parameter or claim, decoded, in bytes. A longer one is ambiguous.
 pub(crate) const VALUE_BYTES_MAX: usize = 4_096;
+
+/// Maximum number of values of one name that are decoded for a regex, a network or a key. Restricting rules match beyond it.
+pub(crate) const VALUES_READ_MAX: usize = 64;
 
 /// Where a value is written that cannot be shown as it came.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     bytes: ArrayVec<u8, VALUE_BYTES_MAX>,
+}
+
+/// The result of looking for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lookup<'v> {
+    /// The request does not have it, or it is empty.
+    Missing,
+    /// The request has exactly one value.
+    One(Found<'v>),
+    /// The request has exactly one value, spelled so that servers read it in different ways: its canonical form, for keys
+    /// alone. To conditions it is ambiguous.
+    Encoded(Found<'v>),
+    /// The request has something of that name, and components behind the gate could read it in different ways.
+    Ambiguous(Ambiguity),
+}
+
+/// Why a value is ambiguous.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ambiguity {
+    /// It occurs more than once.
+    Repeated,
+    /// It is not UTF-8, or has a `%` without two hexadecimal digits.
+    Undecodable,
+    /// It has more than [`VALUE_BYTES_MAX`] bytes.
+    TooLong,
+    /// A query parameter beside a `;` or after a `#`, or a parameter, cookie or header whose name is spelled in another
+    /// way.
+    Spelling,
+    /// A cookie that has white space, a comma or one quotation mark alone, or that follows white space or a comma.
+    Separator,
+    /// A header with white space or control characters around it that only some servers strip.
+    Blank,
+    /// A cookie in quotation marks or with percent-encoding. Ambiguous to conditions, not to keys.
+    Encoded,
+    /// A path that begins with a host, or has `..` and an encoded slash or the like.
+    Path,
+    /// A claim that is a list, or that is below one.
+    List,
+    /// A claim of a token whose header field occurs more than once or is not UTF-8, or the user or plan that it may name.
+    Token,
 }
 
 /// What was found.
@@ -67,44 +115,61 @@ pub(crate) enum PartKind {
     Constant = 18,
 }
 
-/// What the request has to show for `source`; `None` if it has nothing.
+/// What the request has to show for `source`.
 pub(crate) fn find<'v>(
     source: &'v KeySource,
     request: &'v Request<'_>,
     trusts_upstream: bool,
     scratch: &'v mut Scratch,
-) -> Option<Found<'v>> {
+) -> Lookup<'v> {
     let facts = request.facts;
     let address = || facts.address.map(|address| address.to_canonical());
-    let (kind, text) = match source {
-        KeySource::Address => return address().map(|address| Found::Address(PartKind::Address, address)),
+    let text = |kind, text: Option<&'v str>| match text {
+        Some(text) if !text.is_empty() => Lookup::One(Found::Text(kind, text)),
+        _ => Lookup::Missing,
+    };
+    match source {
+        KeySource::Address => address().map(|address| Found::Address(PartKind::Address, address)).into(),
         KeySource::Prefix { v4, v6 } => {
-            return network(PartKind::Network, address()?, *v4, *v6);
+            address().and_then(|address| network(PartKind::Network, address, *v4, *v6)).into()
         }
-        KeySource::Fingerprint => return Some(Found::Digest(request.fingerprint())),
-        KeySource::Claim(path) => return claim::find(request.claims(trusts_upstream)?, path, scratch),
-        KeySource::Constant(text) => return Some(Found::Text(PartKind::Constant, text)),
+        KeySource::Fingerprint => Lookup::One(Found::Digest(request.fingerprint())),
+        KeySource::Claim(path) => match request.claims(trusts_upstream) {
+            Some(claims) => claim::find(claims, path, scratch),
+            None if request.has_ambiguous_token() => Lookup::Ambiguous(Ambiguity::Token),
+            None => Lookup::Missing,
+        },
+        KeySource::Constant(text) => Lookup::One(Found::Text(PartKind::Constant, text)),
         KeySource::User => match facts.user.filter(|user| !user.is_empty()) {
-            Some(user) => (PartKind::User, Some(user)),
-            None => return address().map(|address| Found::Address(PartKind::UserAddress, address)),
+            Some(user) => Lookup::One(Found::Text(PartKind::User, user)),
+            None if request.has_ambiguous_token() => Lookup::Ambiguous(Ambiguity::Token),
+            None => address().map(|address| Found::Address(PartKind::UserAddress, address)).into(),
         },
         KeySource::Path => match facts.route.filter(|route| !route.is_empty()) {
-            Some(route) => (PartKind::Route, Some(route)),
-            None => (PartKind::Path, Some(request.path().folded())),
+            Some(route) => Lookup::One(Found::Text(PartKind::Route, route)),
+            None if request.has_ambiguous_path() => Lookup::Ambiguous(Ambiguity::Path),
+            None => text(PartKind::Path, Some(request.decoded_path().folded())),
         },
-        KeySource::Header(name) => (PartKind::Header, facts.headers.get(name).map(str::trim_ascii)),
-        KeySource::Query(name) => (PartKind::Query, query::find(facts.target, name, scratch)),
-        KeySource::Cookie(name) => (PartKind::Cookie, cookie::find(facts.headers, name, scratch)),
-        KeySource::Method => (PartKind::Method, Some(facts.method)),
-        KeySource::Host => (PartKind::Host, request.host()),
-        KeySource::Plan => (PartKind::Plan, facts.plan),
-    };
-    text.filter(|text| !text.is_empty()).map(|text| Found::Text(kind, text))
+        KeySource::Header(name) => header::find(facts.headers, name),
+        KeySource::Query(name) => query::find(facts.target, name, scratch),
+        KeySource::Cookie(name) => cookie::find(facts.headers, name, scratch),
+        KeySource::Method => {
+            text(PartKind::Method, Some(request.method.known_name().unwrap_or(facts.method)))
+        }
+        KeySource::Host => text(PartKind::Host, request.host()),
+        KeySource::Plan => match text(PartKind::Plan, facts.plan) {
+            Lookup::Missing if request.has_ambiguous_token() => Lookup::Ambiguous(Ambiguity::Token),
+            found => found,
+        },
+    }
 }
 
-/// The only value of a field of the query, decoded.
+/// The only value of a query parameter, decoded.
 pub(crate) fn query<'v>(request: &'v Request<'_>, name: &str, scratch: &'v mut Scratch) -> Option<&'v str> {
-    query::find(request.facts.target, name, scratch)
+    match query::find(request.facts.target, name, scratch) {
+        Lookup::One(Found::Text(_, text)) => Some(text),
+        _ => None,
+    }
 }
 
 /// What `source` gives to a key: what the request has to show for it, but for the address that stands in for a user. One
@@ -114,24 +179,79 @@ pub(crate) fn find_for_key<'v>(
     request: &'v Request<'_>,
     trusts_upstream: bool,
     scratch: &'v mut Scratch,
-) -> Option<Found<'v>> {
-    match find(source, request, trusts_upstream, scratch)? {
-        Found::Address(kind @ PartKind::UserAddress, address @ IpAddr::V6(_)) => {
-            network(kind, address, 32, CLIENT_BITS_V6)
+) -> Lookup<'v> {
+    match find(source, request, trusts_upstream, scratch) {
+        Lookup::One(Found::Address(kind @ PartKind::UserAddress, address @ IpAddr::V6(_))) => {
+            network(kind, address, 32, CLIENT_BITS_V6).into()
         }
-        found => Some(found),
+        found => found,
     }
 }
 
 /// What a claim of this value gives to a key.
 pub(crate) fn claim_of<'v>(value: &'v Value, scratch: &'v mut Scratch) -> Option<Found<'v>> {
-    claim::find(value, &[], scratch)
+    match claim::find(value, &[], scratch) {
+        Lookup::One(found) => Some(found),
+        Lookup::Missing | Lookup::Encoded(_) | Lookup::Ambiguous(_) => None,
+    }
 }
 
 /// The network that an address is in, of so many bits.
 pub(crate) fn network<'v>(kind: PartKind, address: IpAddr, v4: u8, v6: u8) -> Option<Found<'v>> {
     let bits = if address.is_ipv4() { v4.min(32) } else { v6.min(128) };
     IpNet::new(address, bits).ok().map(|network| Found::Network(kind, network.trunc()))
+}
+
+impl<'v> Lookup<'v> {
+    /// Why a condition takes it for ambiguous, if it does.
+    pub(crate) fn ambiguity(self) -> Option<Ambiguity> {
+        match self {
+            Lookup::Missing | Lookup::One(_) => None,
+            Lookup::Encoded(_) => Some(Ambiguity::Encoded),
+            Lookup::Ambiguous(why) => Some(why),
+        }
+    }
+
+    /// One text of this kind: missing if it is empty, ambiguous if it is too long.
+    fn of_text(kind: PartKind, text: &'v str) -> Lookup<'v> {
+        match text.len() {
+            0 => Lookup::Missing,
+            1..=VALUE_BYTES_MAX => Lookup::One(Found::Text(kind, text)),
+            _ => Lookup::Ambiguous(Ambiguity::TooLong),
+        }
+    }
+}
+
+impl<'v> From<Option<Found<'v>>> for Lookup<'v> {
+    fn from(found: Option<Found<'v>>) -> Lookup<'v> {
+        found.map_or(Lookup::Missing, Lookup::One)
+    }
+}
+
+/// As a sentence goes on after the name of the value.
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ambiguity::Repeated => f.write_str("it occurs more than once"),
+            Ambiguity::Undecodable => f.write_str("it cannot be decoded"),
+            Ambiguity::TooLong => write!(f, "it has more than {VALUE_BYTES_MAX} bytes"),
+            Ambiguity::Spelling => f.write_str(
+                "it stands beside a `;` or after a `#`, or its name is spelled in another way, which servers read differently",
+            ),
+            Ambiguity::Separator => f.write_str(
+                "it has or follows white space or a comma, or has one quotation mark alone, which servers read differently",
+            ),
+            Ambiguity::Blank => f.write_str("it has white space around it that only some servers strip"),
+            Ambiguity::Encoded => f.write_str("it is quoted or percent-encoded, which servers read differently"),
+            Ambiguity::Path => {
+                f.write_str("it begins with a host, or has `..` and an encoded slash or the like, which servers read differently")
+            }
+            Ambiguity::List => f.write_str("it is a list or occurs more than once"),
+            Ambiguity::Token => {
+                f.write_str("the token's header field occurs more than once or cannot be decoded")
+            }
+        }
+    }
 }
 
 /// As people read it.
@@ -149,10 +269,38 @@ impl fmt::Display for Found<'_> {
 impl Scratch {
     /// The whole room.
     fn room(&mut self) -> &mut [u8] {
-        self.bytes.clear();
-        self.bytes.extend(std::iter::repeat_n(0, VALUE_BYTES_MAX));
+        self.bytes = ArrayVec::from([0; VALUE_BYTES_MAX]);
         &mut self.bytes
     }
+}
+
+/// The bytes that are meant by percent-encoding: `%41` is `A`, `+` is `plus`; a `%` without two hexadecimal digits is itself.
+fn percent_decoded(text: &[u8], plus: u8) -> impl Iterator<Item = u8> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (&first, after) = rest.split_first()?;
+        rest = after;
+        if let (b'%', [high, low, after @ ..]) = (first, after)
+            && let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low))
+        {
+            rest = after;
+            return Some(high << 4 | low);
+        }
+        Some(if first == b'+' { plus } else { first })
+    })
+}
+
+/// Whether a `%` is without two hexadecimal digits.
+fn has_bad_escape(text: &str) -> bool {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
+        let digit = |at: usize| rest.get(at).copied().and_then(hex_value).is_some();
+        if !digit(at + 1) || !digit(at + 2) {
+            return true;
+        }
+        rest = rest.get(at + 3..).unwrap_or_default();
+    }
+    false
 }
 
 /// Text that is written into borrowed bytes; an error if it does not fit.
@@ -173,10 +321,15 @@ impl<'b> TextRoom<'b> {
         Some(())
     }
 
+    /// The bytes that were written.
+    pub(crate) fn into_bytes(self) -> &'b [u8] {
+        let bytes: &'b [u8] = self.bytes;
+        bytes.get(..self.len).unwrap_or_default()
+    }
+
     /// What was written, if it is text.
     pub(crate) fn into_text(self) -> Option<&'b str> {
-        let bytes: &'b [u8] = self.bytes;
-        bytes.get(..self.len).and_then(|bytes| str::from_utf8(bytes).ok())
+        str::from_utf8(self.into_bytes()).ok()
     }
 }
 

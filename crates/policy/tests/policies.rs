@@ -128,7 +128,8 @@ fn every_field_of_a_token_bucket_is_read() {
     );
 
     let by_method = &rule(&policy, "by-method").cost;
-    let costs = vec![(MethodSet::of("GET"), Cost::micros(500_000)), (MethodSet::of("POST"), Cost::tokens(5))];
+    let get = MethodSet::of("GET").with(MethodSet::of("HEAD"));
+    let costs = vec![(get, Cost::micros(500_000)), (MethodSet::of("POST"), Cost::tokens(5))];
     assert_eq!(by_method.source, CostSource::PerMethod(costs));
     assert_eq!(
         (by_method.min, by_method.max),
@@ -239,6 +240,7 @@ fn what_a_shared_store_needs_is_read() {
     let policy = policy("shared_store.yaml");
     let store = StoreSettings {
         deadline: Span::from_millis(20),
+        away_after: Span::from_millis(500),
         instances_max: Some(8),
         local_start: LocalStart::Empty,
         lease: Span::from_millis(1_500),
@@ -260,6 +262,7 @@ fn what_a_shared_store_needs_is_read() {
 fn a_store_of_which_nothing_is_said_is_as_usual() {
     let usual = StoreSettings {
         deadline: Span::from_millis(15),
+        away_after: Span::from_millis(250),
         instances_max: None,
         local_start: LocalStart::Full,
         lease: Span::from_millis(400),
@@ -270,6 +273,9 @@ fn a_store_of_which_nothing_is_said_is_as_usual() {
     let store =
         |text: &str| Policy::parse("a.yaml", text).unwrap_or_else(|mistakes| panic!("{mistakes}")).store;
     assert_eq!(store(&format!("{{store: {{}}, {rules}}}")), Some(usual));
+    let away_after = |text: &str| store(&format!("{{store: {text}, {rules}}}")).map(|store| store.away_after);
+    assert_eq!(away_after("{deadline: 1s}"), Some(Span::from_secs(1)), "no shorter than the deadline");
+    assert_eq!(away_after("{deadline: 200ms}"), Some(Span::from_millis(250)));
     assert_eq!(store(rules), None);
     assert_eq!(store("{scope: ip, rate: 1, burst: 1, consistency: leased}"), None);
 }

@@ -24,6 +24,7 @@
 
 mod bearer;
 mod claims;
+mod claims_json;
 mod fault;
 mod jwks;
 mod key;

@@ -6,7 +6,7 @@
 //! use tollgate_tower::{Limiter, Policy, TollgateLayer};
 //!
 //! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-//! let policy = Policy::parse("policy.yaml", r#"{name: api, limit_keys: ["ip:address"], rate: 5/s, burst: 10}"#)?;
+//! let policy = Policy::parse("policy.yaml", r#"{name: api, scope: ip, rate: 5/s, burst: 10}"#)?;
 //! let app = Router::new()
 //!     .route("/", get(|| async { "hello" }))
 //!     .route_layer(TollgateLayer::new(Limiter::from_policy(policy)?));

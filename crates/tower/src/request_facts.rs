@@ -91,6 +91,18 @@ mod tests {
         assert_eq!((absolute.method, absolute.target, absolute.host), ("POST", "/x", "one.example"));
     }
 
+    /// L4: hyper passes `post` on as it came, and the policy takes it for `POST`.
+    #[test]
+    fn a_method_in_lower_case_meets_the_rules_of_the_method() {
+        let policy = "{name: writes, scope: global, method: POST, rate: 1/h, burst: 1}";
+        let policy = tollgate::policy::Policy::parse("p.yaml", policy).unwrap();
+        let limiter = tollgate::Limiter::from_policy(policy).unwrap();
+        let lower = request(Request::builder().method("post").uri("/"));
+        let lower = facts(&lower, SizeHint::default());
+        assert_eq!(lower.method, "post");
+        assert!(limiter.check(&lower).is_admitted() && !limiter.check(&lower).is_admitted());
+    }
+
     #[cfg(feature = "axum")]
     #[test]
     fn what_a_router_has_stripped_is_still_of_the_target() {

@@ -143,7 +143,7 @@ fn verdict(policy: &Policy, decision: &Decision, explanation: &Explanation) -> S
             let (name, reason) = switch.map_or(("", ""), |switch| (&switch.name, &switch.reason));
             format!("kill switch `{name}` is on: {reason}")
         }
-        (Ruling::TooManyRules, _) => {
+        (Ruling::TooManyRules | Ruling::PathRefused, _) => {
             decision.refused().map_or_else(String::new, |refused| refused.to_string())
         }
         (Ruling::ByBuckets, None) => "no rule applies that enforces anything".to_owned(),

@@ -30,6 +30,10 @@ struct Request<'a> {
     method: &'a str,
     target: &'a str,
     path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decoded_path: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    other_paths: &'a [String],
     host: Option<&'a str>,
     ip: Option<IpAddr>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +94,8 @@ struct RuleEntry<'a> {
 struct KeyEntry<'a> {
     source: &'a str,
     value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ambiguity: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -127,6 +133,8 @@ impl Account<'_> {
                 method: &self.request.method,
                 target: &self.request.target,
                 path: &self.explanation.path,
+                decoded_path: self.explanation.decoded_path.as_deref(),
+                other_paths: &self.explanation.other_paths,
                 host: self.explanation.host.as_deref(),
                 ip: facts.address.map(|address| address.to_canonical()),
                 peer: self.request.peer,
@@ -178,7 +186,13 @@ fn entry<'a>(rule: &'a RuleAccount, explained: &'a RuleExplanation) -> RuleEntry
             _ => None,
         },
         limit: &rule.limit,
-        key: key.map(|part| KeyEntry { source: &part.source, value: part.value.as_deref() }).collect(),
+        key: key
+            .map(|part| KeyEntry {
+                source: &part.source,
+                value: part.value.as_deref(),
+                ambiguity: part.ambiguity.as_deref(),
+            })
+            .collect(),
         cost: cost.map(|cost| number(&cost.cost.to_string())),
         cost_reason: cost.map(|cost| cost.reason.as_str()),
         tokens_before: rule.tokens.map(|(before, _)| number(&before.to_string())),

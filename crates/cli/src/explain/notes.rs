@@ -1,6 +1,6 @@
 //! What a door makes of a request where that may surprise whoever described it.
 
-use tollgate::policy::{Claims, JwtSettings, Trust};
+use tollgate::policy::{Claims, JwtSettings, Ruling, Trust};
 
 use super::account::Account;
 
@@ -21,6 +21,18 @@ fn spelling(account: &Account<'_>) -> Vec<String> {
     let typed = request.target.split('?').next().unwrap_or_default();
     if explanation.path != typed {
         said.push(format!("rules see the path as {}", explanation.path));
+    }
+    let (both, these) = if explanation.ruling == Ruling::PathRefused {
+        ("`path_encoded: refuse` refuses the request", "`path_encoded: refuse` refuses the request")
+    } else {
+        ("rules look at both forms, keys take the decoded one", "rules look at these forms, too")
+    };
+    if let Some(decoded) = &explanation.decoded_path {
+        said.push(format!("its decoded form is {decoded}: {both}"));
+    }
+    if !explanation.other_paths.is_empty() {
+        let paths = explanation.other_paths.join(" or ");
+        said.push(format!("some servers read the path as {paths}: {these}"));
     }
     if let Some(host) = explanation.host.as_deref().filter(|host| *host != request.host) {
         said.push(format!("rules see the host as {host}"));

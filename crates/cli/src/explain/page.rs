@@ -116,9 +116,10 @@ fn terms(rule: &RuleAccount, explained: &RuleExplanation) -> String {
     if explained.cost.is_none() {
         return terms.concat();
     }
-    let keys = explained.key_parts.iter().map(|part| match &part.value {
-        Some(value) => format!("{}={value}", part.source),
-        None => format!("{} missing", part.source),
+    let keys = explained.key_parts.iter().map(|part| match (&part.value, &part.ambiguity) {
+        (Some(value), _) => format!("{}={value}", part.source),
+        (None, Some(_)) => format!("{} ambiguous", part.source),
+        (None, None) => format!("{} missing", part.source),
     });
     match keys.collect::<Vec<_>>().join(", ") {
         keys if keys.is_empty() => terms.push("one bucket for all".to_owned()),
@@ -165,6 +166,7 @@ fn answer(account: &Account<'_>, ink: Ink) -> String {
     let answer = &account.answer;
     let status = match answer.status {
         200 => "200, or whatever the service answers".to_owned(),
+        400 => "400 Bad Request".to_owned(),
         403 => "403 Forbidden".to_owned(),
         429 => "429 Too Many Requests".to_owned(),
         503 => "503 Service Unavailable".to_owned(),

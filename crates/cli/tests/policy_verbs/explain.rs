@@ -221,6 +221,29 @@ fn every_flag_of_a_request_reaches_the_rules() {
 }
 
 #[test]
+fn refused_path_is_not_said_to_meet_rules() {
+    const REFUSE: &str = "{path_encoded: refuse, rules: [{name: user, scope: user, rate: 1/s, burst: 5}]}";
+    let folder = Folder::new("explain_refused").with("policy.yaml", REFUSE);
+    let shown = printed(folder.run("explain policy.yaml --user ann --path /a%2fb"));
+    let expected = "\
+GET /a%2fb, user ann
+its decoded form is /a/b: `path_encoded: refuse` refuses the request
+
+Rules of policy.yaml
+  · user  its condition holds, but something stronger or earlier decides
+
+Verdict
+  denied: its path has an encoded slash, a backslash, white space at the end of a segment, a NUL byte, or `//` at the beginning
+
+Answer
+  400 Bad Request
+  Cache-Control: no-store
+  Tollgate-Reason: path_encoded
+";
+    assert_eq!(shown, expected);
+}
+
+#[test]
 fn of_very_many_rules_those_that_apply_are_all_shown() {
     let rules =
         (0..1_000).map(|n| format!("- {{name: r{n}, scope: ip, path: /p/{n}, rate: 5/s, burst: 10}}\n"));

@@ -1,4 +1,20 @@
 //! Whether a request meets a condition (P3). The index only spares this work; the answer is always this one.
+//!
+//! An ambiguous value (see [`crate::value`]) chooses nothing. How a test of one comes out depends on what the rule does:
+//!
+//! | rule | test | the same test under `not` |
+//! |---|---|---|
+//! | `block`, block order, kill switch, limit outside of a group | holds if it holds for any value | counts as failed, so `not` holds |
+//! | `allow`, allow order, override, tier of a group | fails | counts as met, so `not` fails |
+//!
+//! So a rule that restricts applies in every case of doubt, and a rule that favors in none. In the upper left field,
+//! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value), and a regex
+//! also matches a value that it cannot read whole: one that is not UTF-8 or has more than [`REGEX_INPUT_BYTES_MAX`] bytes.
+//! A regex reads at most so many bytes of all values of a name together, and a regex or network at most [`VALUES_READ_MAX`]
+//! values; each matches a value for which none are left.
+//! If the token occurs more than once, its claims, and the user and plan that it may name, cannot be read. A restricting rule then
+//! matches whatever its tests on them are.
+//! A single value that is too long for a regex is ambiguous to that regex alone. `not` in `not` is no `not`.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -6,26 +22,30 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 
 use super::path_test;
+use super::reading::{Reading, View};
 use crate::path::hex_value;
+use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::request::Request;
-use crate::value::{Found, Scratch, TextRoom, find};
+use crate::value::{
+    Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, cookie, each_value, find,
+};
 use crate::{Condition, HostPattern, KeySource, ValueTest};
 
 /// The longest text of what is found as an address, a network or a hash, in bytes.
 const SHORT_TEXT_BYTES_MAX: usize = 64;
 
 /// Whether `condition` holds. As deep as the condition, which the parser bounds.
-pub(crate) fn holds(condition: &Condition, request: &Request<'_>, trusts_upstream: bool) -> bool {
+pub(crate) fn holds(condition: &Condition, request: &Request<'_>, view: View) -> bool {
     match condition {
         Condition::Always => true,
-        Condition::All(all) => all.iter().all(|one| holds(one, request, trusts_upstream)),
-        Condition::Any(any) => any.iter().any(|one| holds(one, request, trusts_upstream)),
-        Condition::Not(inner) => !holds(inner, request, trusts_upstream),
-        Condition::Path(test) => path_test::holds(test, request.path()),
+        Condition::All(all) => all.iter().all(|one| holds(one, request, view)),
+        Condition::Any(any) => any.iter().any(|one| holds(one, request, view)),
+        Condition::Not(inner) => !holds(inner, request, view.negated()),
+        Condition::Path(test) => path_test::holds(test, request.path(view.form), view.reading),
         Condition::Method(methods) => methods.meets(request.method),
         Condition::Host(pattern) => request.host().is_some_and(|host| host_matches(pattern, host)),
-        Condition::Value(source, test) => value_holds(source, test, request, trusts_upstream),
-        Condition::Client(client) => client.is(request),
+        Condition::Value(source, test) => value_holds(source, test, request, view),
+        Condition::Client(client) => client.is(request, view.reading),
     }
 }
 
@@ -36,18 +56,95 @@ fn host_matches(pattern: &HostPattern, host: &str) -> bool {
     }
 }
 
-fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, trusts_upstream: bool) -> bool {
+fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view: View) -> bool {
     let mut scratch = Scratch::default();
-    find(source, request, trusts_upstream, &mut scratch).is_some_and(|found| passes(&found, test))
+    match find(source, request, view.trusts_upstream, &mut scratch) {
+        Lookup::One(found) => passes(&found, test, view.reading),
+        Lookup::Missing => {
+            matches!(test, ValueTest::Present)
+                && view.reading == Reading::Wide
+                && occurs(source, request, view)
+        }
+        Lookup::Encoded(_) | Lookup::Ambiguous(_) => view.reading.of_ambiguous(|| {
+            let (mut is_met, mut left) = (false, Left::of(source));
+            each_value(source, request, view.trusts_upstream, &mut |value| {
+                is_met = is_met || passes_raw(&value, test, &mut left);
+            });
+            is_met
+        }),
+    }
 }
 
-fn passes(found: &Found<'_>, test: &ValueTest) -> bool {
+/// Whether the name occurs, if only with an empty value.
+fn occurs(source: &KeySource, request: &Request<'_>, view: View) -> bool {
+    let mut occurs = false;
+    each_value(source, request, view.trusts_upstream, &mut |_| occurs = true);
+    occurs
+}
+
+/// How much one test may still read of all values of a name together, so that many values cost no more time than one.
+struct Left {
+    values: usize,
+    bytes: usize,
+}
+
+impl Left {
+    /// A cookie has several readings, and a regex reads as many bytes of each.
+    fn of(source: &KeySource) -> Left {
+        let readings = if matches!(source, KeySource::Cookie(_)) { cookie::READINGS_MAX } else { 1 };
+        Left { values: VALUES_READ_MAX, bytes: readings * REGEX_INPUT_BYTES_MAX }
+    }
+
+    /// Takes one value off; `None` if none is left.
+    fn take_value(&mut self) -> Option<()> {
+        self.values = self.values.checked_sub(1)?;
+        Some(())
+    }
+
+    /// Takes the bytes of a value off; `None` if there are not so many left.
+    fn take_bytes(&mut self, bytes: usize) -> Option<()> {
+        self.bytes = self.bytes.checked_sub(bytes).filter(|_| bytes <= REGEX_INPUT_BYTES_MAX)?;
+        Some(())
+    }
+}
+
+/// Whether one of several values passes, or cannot be read because too much was read before.
+fn passes_raw(value: &RawValue<'_>, test: &ValueTest, left: &mut Left) -> bool {
+    match test {
+        _ if matches!(value, RawValue::Unreadable) => true,
+        ValueTest::Present => true,
+        ValueTest::OneOf(values) => values.iter().any(|wanted| value.is(wanted)),
+        ValueTest::Within(_) | ValueTest::Matches(_) if left.take_value().is_none() => true,
+        ValueTest::Within(_) => match value.read(&mut Scratch::default()) {
+            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::Missing | Lookup::Encoded(_) | Lookup::Ambiguous(_) => false,
+        },
+        ValueTest::Matches(regex) => match value.read(&mut Scratch::default()) {
+            Lookup::One(Found::Text(_, read)) => {
+                left.take_bytes(read.len()).is_none() || regex.is_match(read)
+            }
+            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::Missing => false,
+            Lookup::Encoded(_) | Lookup::Ambiguous(_) => true,
+        },
+    }
+}
+
+fn passes(found: &Found<'_>, test: &ValueTest, reading: Reading) -> bool {
     match test {
         ValueTest::Present => true,
-        ValueTest::OneOf(values) => values.iter().any(|value| is_equal(found, value)),
+        ValueTest::OneOf(values) => values.iter().any(|value| match found {
+            Found::Text(PartKind::Cookie, sent) if reading == Reading::Wide => {
+                cookie::is_reading_of(sent.as_bytes(), value)
+            }
+            found => is_equal(found, value),
+        }),
         ValueTest::Within(networks) => networks.iter().any(|network| is_within(found, network)),
         ValueTest::Matches(regex) => {
             if let Found::Text(_, text) = found {
+                if text.len() > REGEX_INPUT_BYTES_MAX {
+                    return reading.of_ambiguous(|| true);
+                }
                 return regex.is_match(text);
             }
             let mut bytes = [0; SHORT_TEXT_BYTES_MAX];
@@ -89,5 +186,7 @@ fn is_within(found: &Found<'_>, network: &IpNet) -> bool {
     }
 }
 
+#[cfg(test)]
+mod ambiguous_tests;
 #[cfg(test)]
 mod tests;

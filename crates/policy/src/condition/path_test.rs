@@ -1,15 +1,23 @@
 //! Whether a path meets a pattern, as strictly as the pattern says.
 
+use super::reading::Reading;
 use crate::path::NormalPath;
+use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::{PathPattern, PathTest};
 
-/// Whether the path is one of those that the test means.
-pub(crate) fn holds(test: &PathTest, path: NormalPath<'_>) -> bool {
+/// Whether the path is one of those that the test means. A glob cannot read a path of more than
+/// [`REGEX_INPUT_BYTES_MAX`] bytes whole: below the glob's literal segments such a path is ambiguous.
+pub(crate) fn holds(test: &PathTest, path: NormalPath<'_>, reading: Reading) -> bool {
     let path = path.view(test.is_case_sensitive, test.keeps_trailing_slash);
     match &test.pattern {
         PathPattern::Exact(exact) => **exact == *path,
         PathPattern::Prefix(prefix) => is_below(path, prefix),
         PathPattern::Template(template) => follows(path, template),
+        PathPattern::Glob { literal, .. } if path.len() > REGEX_INPUT_BYTES_MAX => {
+            let mut segments = path.split('/').skip(1);
+            let begins = literal.iter().all(|expected| segments.next() == Some(&**expected));
+            begins && reading.of_ambiguous(|| true)
+        }
         PathPattern::Glob { regex, .. } => regex.is_match(path),
     }
 }
@@ -43,12 +51,12 @@ mod tests {
 
     fn strict(pattern: PathPattern, target: &str) -> bool {
         let test = PathTest { pattern, is_case_sensitive: true, keeps_trailing_slash: true };
-        holds(&test, NormalPath::of(target, &mut PathRoom::default()))
+        holds(&test, NormalPath::of(target, &mut PathRoom::default()), Reading::Wide)
     }
 
     fn lenient(pattern: PathPattern, target: &str) -> bool {
         let test = PathTest { pattern, is_case_sensitive: false, keeps_trailing_slash: false };
-        holds(&test, NormalPath::of(target, &mut PathRoom::default()))
+        holds(&test, NormalPath::of(target, &mut PathRoom::default()), Reading::Wide)
     }
 
     fn template(text: &str) -> PathPattern {

@@ -112,7 +112,7 @@ fn a_method_has_its_price_and_the_others_the_default() {
         (writes, Cost::tokens(5)),
         (MethodSet::of("POST"), Cost::tokens(9)),
     ]));
-    for (method, cost) in [("POST", 5), ("PUT", 5), ("GET", 2), ("post", 2)] {
+    for (method, cost) in [("POST", 5), ("PUT", 5), ("GET", 2), ("post", 5), ("postt", 2)] {
         let price = price_of(&plan, &Facts::new(method, "/"));
         assert_eq!((price.cost, price.was_unusable), (Cost::tokens(cost), false), "{method}");
     }

@@ -3,30 +3,44 @@
 use tollgate_core::Span;
 
 use super::Outcome;
-use super::store;
 use super::why_not::why_not;
-use crate::condition::evaluation::holds;
+use super::{ambiguous, store};
+use crate::condition::reading::{Reading, View};
 use crate::cost::Price;
+use crate::path::PathForm;
 use crate::request::Request;
-use crate::rule_book::{SHADOW_HITS_MAX, Standing, Step};
-use crate::{Action, Condition, CostPlan, CostSource, KillSwitch, Missing, Mode, Policy, Rule, span_text};
+use crate::rule_book::{SHADOW_HITS_MAX, Standing, Step, governs};
+use crate::{
+    Action, Condition, CostPlan, CostSource, KillSwitch, Missing, Mode, Policy, Rule, RuleBook, span_text,
+};
 
 /// Why a rule fared as it did.
 pub(super) fn of_rule(
-    policy: &Policy,
+    book: &RuleBook,
+    position: usize,
     rule: &Rule,
     step: Step,
     outcome: Outcome,
     request: &Request<'_>,
 ) -> String {
+    let policy = book.policy();
     let part = |part: usize| rule.keys.get(part).map_or_else(String::new, ToString::to_string);
+    let lack = |lacking: usize| match ambiguous::key_part(rule, request) {
+        Some(ambiguous) => format!("{ambiguous} and counts as missing, so the rule refuses the request"),
+        None => format!("the request lacks `{}`, without which the rule refuses it", part(lacking)),
+    };
     match step {
         Step::Off if policy.mode == Mode::Off => "the whole policy is off".to_owned(),
         Step::Off => "it is off".to_owned(),
-        Step::Unmatched => why_not(&rule.condition, request, rule.trusts_upstream_claims),
-        Step::Skipped { part: lacking } => {
-            format!("the request lacks `{}`, and the rule skips such requests", part(lacking))
+        Step::Unmatched => {
+            let view = book.failing_view(position, rule, request);
+            why_not(&rule.condition, request, view)
+                + &ambiguous::note(&rule.condition, request, view.trusts_upstream, view.reading)
         }
+        Step::Skipped { part: lacking } => match ambiguous::key_part(rule, request) {
+            Some(ambiguous) => format!("{ambiguous} and counts as missing, and the rule skips such requests"),
+            None => format!("the request lacks `{}`, and the rule skips such requests", part(lacking)),
+        },
         Step::Displaced { by } => {
             let group = rule.group.and_then(|group| policy.groups.get(group));
             let group = group.map_or("its group", |group| &group.name);
@@ -36,11 +50,11 @@ pub(super) fn of_rule(
         Step::Applies { standing, lacks } => {
             let mut sentence = match (outcome, lacks) {
                 (Outcome::Overruled, _) => why_overruled(rule, standing, lacks.map(part)),
-                (_, Some(lacking)) => {
-                    format!("the request lacks `{}`, without which the rule refuses it", part(lacking))
-                }
+                (_, Some(lacking)) => lack(lacking),
                 (_, None) => why(rule, request),
             };
+            let view = book.view_of(position, rule);
+            sentence.push_str(&ambiguous::note(&rule.condition, request, view.trusts_upstream, view.reading));
             sentence.push_str(watching(policy, standing));
             if outcome == Outcome::Charges {
                 sentence.push_str(&store::of_rule(policy, rule));
@@ -55,12 +69,20 @@ fn why(rule: &Rule, request: &Request<'_>) -> String {
         Condition::Always => "it governs every request",
         _ => "its condition holds",
     };
+    let is_limit = matches!(rule.action, Action::Limit(_));
+    if let Some(ambiguous) = ambiguous::key_part(rule, request).filter(|_| is_limit) {
+        return format!(
+            "{matches}; {ambiguous} and counts as missing, so the request pays from the bucket that all such requests share"
+        );
+    }
     let lacks = match rule.missing {
-        Missing::Anonymous => crate::key::first_missing(rule, request).and_then(|part| rule.keys.get(part)),
+        Missing::Anonymous => {
+            crate::key::first_missing(rule, request).and_then(|(part, _)| rule.keys.get(part))
+        }
         Missing::Skip | Missing::Deny => None,
     };
     match lacks {
-        Some(source) if matches!(rule.action, Action::Limit(_)) => {
+        Some(source) if is_limit => {
             format!(
                 "{matches}; without `{source}`, the request pays from the bucket that all such requests share"
             )
@@ -138,7 +160,7 @@ pub(super) fn why_switch_does_not_apply(
         };
         return Some(format!("it expired {ago} ago"));
     }
-    let trusts_upstream = switch.trusts_upstream_claims;
-    let applies = holds(&switch.condition, request, trusts_upstream);
-    (!applies).then(|| why_not(&switch.condition, request, trusts_upstream))
+    let view =
+        View { trusts_upstream: switch.trusts_upstream_claims, reading: Reading::Wide, form: PathForm::Sent };
+    (!governs(switch, request)).then(|| why_not(&switch.condition, request, view))
 }

@@ -1,4 +1,6 @@
-//! How a rule is kept in a store that several instances share, where that is not as usual.
+//! How a rule's buckets are kept, in a shared store or in memory, where that is not the default.
+
+use tollgate_core::TableFull;
 
 use crate::{Consistency, OnStoreFailure, Policy, Rule};
 
@@ -14,5 +16,11 @@ pub(super) fn of_rule(policy: &Policy, rule: &Rule) -> String {
         OnStoreFailure::Open => "; while the store is down, it limits nothing",
         OnStoreFailure::Closed => "; while the store is down, it refuses",
     };
-    format!("{consistency}{failure}")
+    let table_full = match rule.table.table_full {
+        None => "",
+        Some(TableFull::Inherit) => "; in a full table, new clients evict a bucket and start as empty",
+        Some(TableFull::DenyNew) => "; in a full table, new clients are denied",
+        Some(TableFull::SharedOverflow) => "; in a full table, new clients share one bucket",
+    };
+    format!("{consistency}{failure}{table_full}")
 }

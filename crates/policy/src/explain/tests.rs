@@ -69,7 +69,39 @@ fn what_looks_present_but_does_not_count_is_said_to_be_missing_and_why() {
     let twice = RuleBook::new(policy(vec![Rule { condition: is(header("k"), &["1"]), ..rule("r") }]));
     let reason =
         twice.explain(&Facts { headers: &headers, ..Facts::new("GET", "/") }, 0).rules[0].reason.clone();
-    assert_eq!(reason, "the request lacks `header:k`: it occurs more than once");
+    assert_eq!(
+        reason,
+        "its condition holds; `header:k` is ambiguous (it occurs more than once); this rule matches if any of its values does"
+    );
+}
+
+#[test]
+fn an_explanation_says_what_an_ambiguous_value_did() {
+    let headers = header_fields(&[("k", "1"), ("K", "2")]);
+    let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
+    let told = |one: Rule| RuleBook::new(policy(vec![one])).explain(&facts, 0).rules[0].reason.clone();
+    let on = |action, wanted: &str| Rule { condition: is(header("k"), &[wanted]), action, ..rule("r") };
+    assert_eq!(
+        told(on(Action::Allow, "1")),
+        "`header:k` is not certainly `1`; `header:k` is ambiguous (it occurs more than once); to this rule it matches nothing"
+    );
+    assert_eq!(
+        told(on(Action::Block, "3")),
+        "`header:k` is not certainly `3`; `header:k` is ambiguous (it occurs more than once); this rule matches if any of its values does"
+    );
+    let keyed = |missing| Rule { keys: vec![header("k")], missing, ..rule("r") };
+    for missing in [Missing::Anonymous, Missing::Skip] {
+        assert_eq!(
+            told(keyed(missing)),
+            "it governs every request; `header:k` is ambiguous (it occurs more than once) and counts as missing, so the request pays from the bucket that all such requests share"
+        );
+    }
+    assert_eq!(
+        told(keyed(Missing::Deny)),
+        "`header:k` is ambiguous (it occurs more than once) and counts as missing, so the rule refuses the request"
+    );
+    let part = &RuleBook::new(policy(vec![keyed(Missing::Deny)])).explain(&facts, 0).rules[0].key_parts[0];
+    assert_eq!((&part.value, part.ambiguity.as_deref()), (&None, Some("it occurs more than once")));
 }
 
 #[test]
@@ -219,5 +251,39 @@ fn a_rule_that_is_too_small_to_be_leased_is_said_to_stay_exact() {
     assert_eq!(
         explained.reason, "it governs every request; instances lease its tokens",
         "100 in ten seconds"
+    );
+}
+
+#[test]
+fn the_forms_of_a_path_are_told_each_once() {
+    let book = RuleBook::new(policy(vec![rule("r")]));
+    let forms = |target: &str| {
+        let told = book.explain(&Facts::new("GET", target), 0);
+        (told.path, told.decoded_path, told.other_paths.join(" "))
+    };
+    assert_eq!(forms("/a;x/b"), ("/a/b".to_owned(), None, String::new()));
+    assert_eq!(forms("/a%2fb"), ("/a%2fb".to_owned(), Some("/a/b".to_owned()), String::new()));
+    assert_eq!(forms("/a;%2fb"), ("/a".to_owned(), None, "/a/b".to_owned()));
+    let told = ("/a%2fb%5c..%5c..".to_owned(), Some("/".to_owned()), "/a/b%5c..%5c..".to_owned());
+    assert_eq!(forms("/a%2fb%5c..%5c.."), told);
+}
+
+#[test]
+fn why_a_cookie_and_a_token_are_ambiguous_is_said() {
+    let headers = header_fields(&[("cookie", "c=%61"), ("authorization", "a"), ("authorization", "b")]);
+    let told = |condition: Condition| {
+        let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
+        let block = Rule { condition, action: Action::Block, ..rule("r") };
+        RuleBook::new(policy(vec![block])).explain(&facts, 0).rules[0].reason.clone()
+    };
+    assert_eq!(
+        told(is(KeySource::Cookie("c".into()), &["b"])),
+        "`cookie:c` is not certainly `b`; `cookie:c` is ambiguous (it is quoted or percent-encoded, which servers read \
+         differently); this rule matches if any of its values does"
+    );
+    assert_eq!(
+        told(Condition::Client(crate::Client::User("bob".into()))),
+        "its condition holds; `user` is ambiguous (the token's header field occurs more than once or cannot be decoded); \
+         this rule matches if any of its values does"
     );
 }

@@ -1,8 +1,9 @@
 //! Which test of a condition failed, and what was found instead.
 
 use crate::condition::evaluation::holds;
+use crate::condition::reading::View;
 use crate::request::Request;
-use crate::value::{Scratch, find};
+use crate::value::{Lookup, Scratch, find};
 use crate::{Claims, Condition, HostPattern, KeySource, MethodSet, PathPattern, PathTest, ValueTest};
 
 /// So many alternatives, or values, are named; the rest are counted.
@@ -11,22 +12,22 @@ const NAMED_MAX: usize = 4;
 const SHOWN_CHARS_MAX: usize = 80;
 
 /// A sentence for a condition that does not hold.
-pub(super) fn why_not(condition: &Condition, request: &Request<'_>, trusts_upstream: bool) -> String {
+pub(super) fn why_not(condition: &Condition, request: &Request<'_>, view: View) -> String {
     match condition {
         Condition::Always => "it governs every request".to_owned(),
         Condition::All(all) => {
-            let failed = all.iter().find(|one| !holds(one, request, trusts_upstream));
-            failed.map_or_else(String::new, |failed| why_not(failed, request, trusts_upstream))
+            let failed = all.iter().find(|one| !holds(one, request, view));
+            failed.map_or_else(String::new, |failed| why_not(failed, request, view))
         }
         Condition::Any(any) if any.is_empty() => "it is about no request at all".to_owned(),
         Condition::Any(any) => {
             let reasons: Vec<String> =
-                any.iter().take(NAMED_MAX).map(|one| why_not(one, request, trusts_upstream)).collect();
+                any.iter().take(NAMED_MAX).map(|one| why_not(one, request, view)).collect();
             format!("none of {} alternatives holds: {}{}", any.len(), reasons.join("; "), rest(any.len()))
         }
         Condition::Not(inner) => format!("it is not for requests for which {}", describe(inner)),
         Condition::Path(test) => {
-            let path = request.path().view(test.is_case_sensitive, test.keeps_trailing_slash);
+            let path = request.path(view.form).view(test.is_case_sensitive, test.keeps_trailing_slash);
             format!("the path is `{}`, not {}", shown(path), path_words(&test.pattern))
         }
         Condition::Method(methods) => {
@@ -36,21 +37,21 @@ pub(super) fn why_not(condition: &Condition, request: &Request<'_>, trusts_upstr
             Some(host) => format!("the host is `{}`, not {}", shown(host), host_words(pattern)),
             None => format!("the request names no host, and {} is asked for", host_words(pattern)),
         },
-        Condition::Value(source, test) => why_value_not(source, test, request, trusts_upstream),
+        Condition::Value(source, test) => why_value_not(source, test, request, view),
         Condition::Client(client) => format!("it is for requests for which {client}"),
     }
 }
 
-fn why_value_not(
-    source: &KeySource,
-    test: &ValueTest,
-    request: &Request<'_>,
-    trusts_upstream: bool,
-) -> String {
+fn why_value_not(source: &KeySource, test: &ValueTest, request: &Request<'_>, view: View) -> String {
     let mut scratch = Scratch::default();
-    match find(source, request, trusts_upstream, &mut scratch) {
-        Some(found) => format!("`{source}` is `{}`, not {}", shown(&found.to_string()), value_words(test)),
-        None => format!("the request lacks `{source}`{}", why_missing(source, request)),
+    match find(source, request, view.trusts_upstream, &mut scratch) {
+        Lookup::One(found) => {
+            format!("`{source}` is `{}`, not {}", shown(&found.to_string()), value_words(test))
+        }
+        Lookup::Missing => format!("the request lacks `{source}`{}", why_missing(source, request)),
+        Lookup::Encoded(_) | Lookup::Ambiguous(_) => {
+            format!("`{source}` is not certainly {}", value_words(test))
+        }
     }
 }
 
@@ -60,11 +61,6 @@ fn why_missing(source: &KeySource, request: &Request<'_>) -> &'static str {
         (KeySource::Claim(_), Claims::None) => ": no token was accepted",
         (KeySource::Claim(_), Claims::Unverified(_)) => {
             ": nobody has verified its token, and the rule does not say `jwt_trust: upstream_verified`"
-        }
-        (KeySource::Header(name), _) => {
-            let mut values = 0;
-            request.facts.headers.each_value(name, &mut |_| values += 1);
-            if values > 1 { ": it occurs more than once" } else { "" }
         }
         _ => "",
     }

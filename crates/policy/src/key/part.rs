@@ -123,7 +123,7 @@ fn path<T>(value: &str, source: &KeySource, use_it: impl FnOnce(&Found<'_>) -> T
     let mut room = RequestRoom::default();
     let facts = Facts::new("GET", value);
     let request = Request::new(&facts, &mut room);
-    Ok(use_it(&Found::Text(PartKind::Path, request.path().folded())))
+    Ok(use_it(&Found::Text(PartKind::Path, request.decoded_path().folded())))
 }
 
 fn host<T>(value: &str, use_it: impl FnOnce(&Found<'_>) -> T) -> Result<T, KeyMistake> {

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_slow_rule_of_any_algorithm_is_enough() {
-        let window = SlidingLog::new(Burst::tokens(60), Span::from_secs(60)).unwrap();
+        let window = SlidingLog::new(Burst::tokens(10), Span::from_secs(10)).unwrap();
         for action in [limit(1, 60), slow(3, 1_000, 5), Action::Limit(window.into())] {
             assert_eq!(found([Rule { action, ..on("/login") }]), []);
             assert_eq!(found([on("/login"), Rule { action, ..on("/login/*") }]), []);
@@ -156,7 +156,7 @@ mod tests {
             ..on("/login")
         };
         assert_eq!(found([dear]), [], "ten tokens a second at ten each");
-        let fast = SlidingLog::new(Burst::tokens(61), Span::from_secs(60)).unwrap();
+        let fast = SlidingLog::new(Burst::tokens(10), Span::from_secs(9)).unwrap();
         assert_eq!(found([Rule { action: Action::Limit(fast.into()), ..on("/login") }]), [(LAX, "x".into())]);
         assert_eq!(found([Rule { action: limit(2, 2), ..on("/login") }]), [(LAX, "x".into())]);
     }

@@ -1,12 +1,12 @@
 //! Policies for the tests of lints, built without the parser: so the lints are tested whatever it does.
 
-use regex::Regex;
 use tollgate_core::{Burst, Limit, Rate, Span};
 
 use super::LintKind;
 use crate::built_by_hand;
 use crate::{
-    Action, Condition, Group, KeySource, MethodSet, PathPattern, PathTest, Policy, Rule, Scope, ValueTest,
+    Action, Condition, Group, KeySource, MethodSet, PathPattern, PathTest, Policy, Regex, Rule, Scope,
+    ValueTest,
 };
 
 /// A rule per client, 10/s with a burst of 50, for every request.
@@ -67,7 +67,7 @@ pub(super) fn path_test(text: &str, is_case_sensitive: bool, keeps_trailing_slas
     let pattern = if let Some(above) = text.strip_suffix("/*").filter(|above| !above.contains('*')) {
         PathPattern::Prefix(if above.is_empty() { "/" } else { above }.into())
     } else if text.contains('*') {
-        let regex = regex::escape(text).replace(r"\*\*", ".*").replace(r"\*", "[^/]*");
+        let regex = regex_syntax::escape(text).replace(r"\*\*", ".*").replace(r"\*", "[^/]*");
         let segments = text.split('/').skip(1);
         PathPattern::Glob {
             text: text.into(),
@@ -85,7 +85,10 @@ pub(super) fn path_test(text: &str, is_case_sensitive: bool, keeps_trailing_slas
 
 /// One of these methods.
 pub(super) fn method(names: &[&str]) -> Condition {
-    Condition::Method(names.iter().map(|name| MethodSet::of(name)).fold(MethodSet::NONE, MethodSet::with))
+    // As the parser has it: `GET` covers `HEAD`.
+    let head = names.contains(&"GET").then_some("HEAD");
+    let names = names.iter().copied().chain(head);
+    Condition::Method(names.map(MethodSet::of).fold(MethodSet::NONE, MethodSet::with))
 }
 
 /// The claim `plan` is one of these.

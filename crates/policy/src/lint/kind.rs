@@ -48,14 +48,20 @@ pub enum LintKind {
     UnknownInstances,
     /// While the store is down the rule limits nothing.
     FailsOpen,
+    /// The charges that an exact sliding window may have to remember are more than it has room for.
+    LogEntries,
+    /// Regexes and globs read much of one request.
+    SlowPatterns,
     /// The shared store cannot keep the rule's limit exactly, and so the policy is refused there. Found by who knows the store, not by
     /// [`crate::Policy::lints`].
     CannotShare,
+    /// A rule for `GET` that leaves `HEAD` out, which servers answer by the same handler.
+    HeadUncovered,
 }
 
 impl LintKind {
     /// Every kind, in order.
-    pub const ALL: [LintKind; 22] = [
+    pub const ALL: [LintKind; 25] = [
         LintKind::NeverMatches,
         LintKind::UnreachableTier,
         LintKind::BurstBelowRate,
@@ -77,7 +83,10 @@ impl LintKind {
         LintKind::CannotLease,
         LintKind::UnknownInstances,
         LintKind::FailsOpen,
+        LintKind::LogEntries,
+        LintKind::SlowPatterns,
         LintKind::CannotShare,
+        LintKind::HeadUncovered,
     ];
 
     /// Its name, in kebab case.
@@ -104,7 +113,10 @@ impl LintKind {
             LintKind::CannotLease => "cannot-lease",
             LintKind::UnknownInstances => "unknown-instances",
             LintKind::FailsOpen => "fails-open",
+            LintKind::LogEntries => "log-entries",
+            LintKind::SlowPatterns => "slow-patterns",
             LintKind::CannotShare => "cannot-share",
+            LintKind::HeadUncovered => "head-uncovered",
         }
     }
 }

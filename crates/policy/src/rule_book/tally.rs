@@ -3,8 +3,10 @@
 use arrayvec::ArrayVec;
 use tollgate_core::CHARGES_MAX;
 
+use super::Forms;
 use crate::Ruling;
 use crate::few::Few;
+use crate::path::PathForm;
 
 /// So many rules that only watch are told; the later ones of the policy are dropped, which changes no verdict.
 pub const SHADOW_HITS_MAX: usize = 16;
@@ -27,10 +29,11 @@ pub(crate) struct Tally {
     groups: Few<TakenGroup, GROUPS_ON_STACK>,
 }
 
-/// A group of which a rule applies.
+/// A group of which a rule applies, for one form of the path.
 #[derive(Debug, Clone, Copy)]
 struct TakenGroup {
     group: usize,
+    form: PathForm,
     /// The first of its rules that applies; perhaps one that only watches.
     first: usize,
     /// The first of its rules that enforces.
@@ -52,12 +55,32 @@ impl Tally {
         }
     }
 
-    /// Takes the group for a rule; if it is taken, by which. One that watches does not keep out one that enforces: what
-    /// is enforced is as if it were not there.
-    pub(super) fn take_group(&mut self, group: usize, rule: usize, is_enforced: bool) -> Option<usize> {
+    /// Takes the group for a rule, for every form of the path that the rule's condition holds for; if none is left, returns
+    /// the rule that has it. So every form of the path has a tier of its own, and all of them apply if they differ.
+    pub(super) fn take_group(
+        &mut self,
+        group: usize,
+        forms: Forms,
+        rule: usize,
+        is_enforced: bool,
+    ) -> Option<usize> {
+        let (mut is_free, mut holder) = (false, None);
+        for form in forms.met.iter() {
+            match self.take_form(group, form, rule, is_enforced) {
+                None => is_free = true,
+                by => holder = holder.or(by),
+            }
+        }
+        holder.filter(|_| !is_free)
+    }
+
+    /// Takes the group for a rule and a form; if it is taken, returns the rule that has it. A rule that only watches keeps no
+    /// rule out that enforces: what is enforced is as if the watching rule were not there.
+    fn take_form(&mut self, group: usize, form: PathForm, rule: usize, is_enforced: bool) -> Option<usize> {
         let enforcing = is_enforced.then_some(rule);
-        let Some(taken) = self.groups.as_mut_slice().iter_mut().find(|taken| taken.group == group) else {
-            self.groups.push(TakenGroup { group, first: rule, enforcing });
+        let mut taken = self.groups.as_mut_slice().iter_mut();
+        let Some(taken) = taken.find(|taken| taken.group == group && taken.form == form) else {
+            self.groups.push(TakenGroup { group, form, first: rule, enforcing });
             return None;
         };
         match taken.enforcing {
@@ -68,6 +91,21 @@ impl Tally {
             }
             None => Some(taken.first),
         }
+    }
+
+    /// Returns the rule that has the group for every form of the path that a rule's condition holds for; `None` if one is left.
+    pub(super) fn group_holder(&mut self, group: usize, forms: Forms, is_enforced: bool) -> Option<usize> {
+        let taken = self.groups.as_mut_slice();
+        let holder = |form| {
+            let taken = taken.iter().find(|taken| taken.group == group && taken.form == form)?;
+            taken.enforcing.or((!is_enforced).then_some(taken.first))
+        };
+        let mut first = None;
+        for form in forms.met.iter() {
+            let by = holder(form)?;
+            first.get_or_insert(by);
+        }
+        first
     }
 
     /// Notes a standing order that allows. Orders that block are considered before, and win.

@@ -1,3 +1,6 @@
 mod against_the_naive;
 mod naive;
+mod naive_values;
+mod path_spellings;
 mod scenes;
+mod spellings;

@@ -18,7 +18,8 @@ pub(super) fn short_forms() -> Value {
         "method": of("methods"),
         "host": of("hosts"),
         "case_sensitive": {"type": "boolean", "description": "`/A` and `/a` are two paths."},
-        "strict_slash": {"type": "boolean", "description": "`/a` and `/a/` are two paths."}
+        "strict_slash": {"type": "boolean", "description": "`/a` and `/a/` are two paths."},
+        "strict_method": {"type": "boolean", "description": "`GET` does not cover `HEAD`. Default: false."}
     })
 }
 
@@ -75,7 +76,7 @@ fn test() -> Value {
         "A regex, networks, or whether it is there.",
         &[],
         &json!({
-            "regex": {"type": "string", "minLength": 1, "description": "It matches, anywhere unless anchored."},
+            "regex": {"type": "string", "minLength": 1, "description": "It matches, anywhere unless anchored. Works on bytes; `(?u)` in front is for Unicode."},
             "cidr": told("networks", "It is an address in one of these networks."),
             "present": {"type": "boolean", "description": "It is there."}
         }),

@@ -3,7 +3,9 @@
 //! Each source keeps its mistakes to itself until the end, so that all are told, in order.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
+use crate::regex::PatternBudget;
 use crate::{Composition, ORDERS_STANDING_MAX, Rule, Source, Sources};
 
 use super::document::{RULES_MAX, TypedPolicy};
@@ -12,6 +14,7 @@ use super::found::Found;
 use super::group::{self, TypedGroup};
 use super::mistakes::Mistakes;
 use super::order::{self, Named, ReadOrder};
+use super::patterns;
 use super::plain_row::{KEY_PATTERN, RULE_ID, ReadRow};
 use super::rule::TypedRule;
 use super::standing::{self, Effects};
@@ -28,6 +31,8 @@ pub(crate) fn compose(sources: &Sources<'_>) -> Result<Composition, Mistakes> {
         return Err(mistakes);
     }
     standing::obey(&mut policy, effects, &inactive(sources), &mut notes);
+    let (file_name, text) = sources.file.unwrap_or_default();
+    patterns::check_worst_request(file_name, text, &policy)?;
     Ok(Composition { policy, notes, next_expiry_unix_s })
 }
 
@@ -54,14 +59,18 @@ impl<'a> Drafting<'a> {
     fn of(sources: &Sources<'a>) -> Drafting<'a> {
         let file_name = sources.file.map_or("", |(name, _)| name);
         let mut mistakes = Mistakes::none(file_name);
+        let patterns = Rc::new(PatternBudget::until(sources.stop.cloned().unwrap_or_default()));
         let file = match sources.file {
-            Some((name, text)) => TypedPolicy::parse(name, text).map_err(|wrong| mistakes.extend(wrong)).ok(),
+            Some((name, text)) => {
+                TypedPolicy::parse(name, text, &patterns).map_err(|wrong| mistakes.extend(wrong)).ok()
+            }
             None => Some(TypedPolicy::empty()),
         };
-        let mut entries: Vec<_> = sources.entries.iter().map(ReadEntry::read).collect();
+        let mut entries: Vec<_> =
+            sources.entries.iter().map(|entry| ReadEntry::read(entry, &patterns)).collect();
         entries.sort_by(|a, b| a.name.cmp(b.name));
         entries.iter_mut().for_each(ReadEntry::check_name);
-        let mut rows: Vec<_> = sources.plain_rows.iter().map(ReadRow::read).collect();
+        let mut rows: Vec<_> = sources.plain_rows.iter().map(|row| ReadRow::read(row, &patterns)).collect();
         rows.sort_by_key(|row| row.row.rule_id);
         refuse_same(&mut entries, &mut rows);
         Drafting { file_name, file, entries, rows, notes: Vec::new(), mistakes }

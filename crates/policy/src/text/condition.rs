@@ -48,7 +48,7 @@ fn field(
 ) -> Option<Condition> {
     match name {
         "path" => path::read(value, strictness, found),
-        "method" => method(value, found),
+        "method" => method(value, strictness, found),
         "host" => host(value, found),
         "any" => several(value, name, strictness, found).map(Condition::Any),
         "all" => several(value, name, strictness, found).map(all_of),
@@ -116,12 +116,15 @@ fn several(
     tests.into_iter().collect()
 }
 
-/// `POST`, or a list of methods.
-pub(super) fn method(node: &Node<'_>, found: &mut Found) -> Option<Condition> {
+/// `POST`, or a list of methods. `GET` covers `HEAD`, which servers answer by the same handler, unless the rule says
+/// `strict_method: true`.
+pub(super) fn method(node: &Node<'_>, strictness: Strictness, found: &mut Found) -> Option<Condition> {
     let items = choice::items(node, "method", found);
     let sets: Vec<Option<MethodSet>> = items.iter().map(|item| method_name(item, found)).collect();
     let sets = sets.into_iter().collect::<Option<Vec<_>>>().filter(|sets| !sets.is_empty())?;
-    Some(Condition::Method(sets.into_iter().fold(MethodSet::NONE, MethodSet::with)))
+    let set = sets.into_iter().fold(MethodSet::NONE, MethodSet::with);
+    let covers_head = set.meets(MethodSet::of("GET")) && !strictness.tells_head_from_get;
+    Some(Condition::Method(if covers_head { set.with(MethodSet::of("HEAD")) } else { set }))
 }
 
 fn method_name(node: &Node<'_>, found: &mut Found) -> Option<MethodSet> {

@@ -2,7 +2,7 @@
 
 use tollgate_core::{Cost, Tokens};
 
-use crate::{CostPlan, CostSource};
+use crate::{CostPlan, CostSource, MethodSet};
 
 use super::fields::Fields;
 use super::found::Found;
@@ -202,8 +202,12 @@ fn per_method(
         return None;
     }
     let mut costs = Vec::new();
+    let has_head = entries.iter().any(|(key, _)| key.text.trim().eq_ignore_ascii_case("HEAD"));
     for (key, value) in entries {
         let set = condition::known_method(key.text.trim(), key.place, found);
+        // `HEAD` costs as much as `GET` unless it has a cost of its own.
+        let is_get = set == Some(MethodSet::of("GET"));
+        let set = set.map(|set| if is_get && !has_head { set.with(MethodSet::of("HEAD")) } else { set });
         let cost = tokens::micros(value, "cost_per_method", "1", found).map(Cost::micros);
         if let Some(cost) = cost {
             above_full(&key.text, cost, value.place, full, found);

@@ -1,6 +1,9 @@
 //! The whole policy: a mapping with `rules`, a bare list of rules, or one bare rule.
 
-use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, Policy, Rule};
+use std::rc::Rc;
+
+use crate::regex::PatternBudget;
+use crate::{AnswerSettings, ClientAddressSettings, Group, Mode, PathEncoded, Policy, Rule};
 
 use super::fields::Fields;
 use super::found::Found;
@@ -11,8 +14,18 @@ use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
 use super::{default_tier, events, foreign_names, jwt, kill_switch, settings, store};
 
-pub(super) const FIELDS: [&str; 9] =
-    ["version", "name", "mode", "rules", "kill_switches", "answers", "client_address", "jwt", "store"];
+pub(super) const FIELDS: [&str; 10] = [
+    "version",
+    "name",
+    "mode",
+    "rules",
+    "kill_switches",
+    "path_encoded",
+    "answers",
+    "client_address",
+    "jwt",
+    "store",
+];
 /// So many names of a mapping are asked whether a rule has them.
 const NAMES_ASKED_MAX: usize = 64;
 /// Most rules of a policy.
@@ -33,6 +46,7 @@ impl TypedPolicy {
             rules: Vec::new(),
             groups: Vec::new(),
             kill_switches: Vec::new(),
+            path_encoded: PathEncoded::Fold,
             answers: AnswerSettings::default(),
             client_address: ClientAddressSettings::default(),
             client_address_line: 1,
@@ -44,9 +58,13 @@ impl TypedPolicy {
     }
 
     /// Reads the text of a policy, or tells every mistake.
-    pub(super) fn parse(name_of_file: &str, text: &str) -> Result<TypedPolicy, Mistakes> {
+    pub(super) fn parse(
+        name_of_file: &str,
+        text: &str,
+        patterns: &Rc<PatternBudget>,
+    ) -> Result<TypedPolicy, Mistakes> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut found = Found::default();
+        let mut found = Found::within(patterns);
         let tree = events::read(text, &mut found);
         match tree.as_ref().and_then(|root| read(root, &mut found)) {
             Some(typed) if found.is_empty() => Ok(typed),
@@ -122,6 +140,9 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
     let name =
         fields.take("name").map_or(Some("default".into()), |node| rule_name::read(node, "name", found));
     let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| rule::mode(node, found));
+    let path_encoded = fields
+        .take("path_encoded")
+        .map_or(Some(PathEncoded::Fold), |node| settings::path_encoded(node, found));
     let answers =
         fields.take("answers").map_or(Some(AnswerSettings::default()), |node| settings::answers(node, found));
     let (client_address_line, client_address) = match fields.take("client_address") {
@@ -146,6 +167,7 @@ fn document(root: &Node<'_>, found: &mut Found) -> Option<TypedPolicy> {
         rules: Vec::new(),
         groups: Vec::new(),
         kill_switches: switches?,
+        path_encoded: path_encoded?,
         answers: answers?,
         client_address: client_address?,
         client_address_line,

@@ -1,6 +1,9 @@
 //! The text of an entry: one rule or one group, read as a policy file's list would.
 
-use crate::{Entry, Mode, Source};
+use std::rc::Rc;
+
+use crate::regex::PatternBudget;
+use crate::{Entry, Mode, Source, Stop};
 
 use super::found::Found;
 use super::mistakes::Mistakes;
@@ -30,8 +33,26 @@ impl Entry {
     /// # Ok::<(), Mistakes>(())
     /// ```
     pub fn parse(text: &str) -> Result<(String, String), Mistakes> {
+        EntryReader::until(&Stop::default()).parse(text)
+    }
+}
+
+/// Reads the entries of one rule set: the bounds of a policy's regexes and globs hold for all of them together.
+#[derive(Debug)]
+pub struct EntryReader {
+    patterns: Rc<PatternBudget>,
+}
+
+impl EntryReader {
+    /// Reads until another thread asks it to stop.
+    pub fn until(stop: &Stop) -> EntryReader {
+        EntryReader { patterns: Rc::new(PatternBudget::until(stop.clone())) }
+    }
+
+    /// The same as [`Entry::parse`].
+    pub fn parse(&self, text: &str) -> Result<(String, String), Mistakes> {
         let unnamed = Entry { name: String::new(), text: text.to_owned(), is_active: true };
-        let read = ReadEntry::read(&unnamed);
+        let read = ReadEntry::read(&unnamed, &self.patterns);
         let name = read.own_name();
         match (&read.tree, &read.item) {
             (Some(tree), Some(_)) if read.found.is_empty() => Ok((name, canonical::write(tree))),
@@ -42,9 +63,9 @@ impl Entry {
 
 impl<'t> ReadEntry<'t> {
     /// Reads the text of an entry.
-    pub(super) fn read(entry: &'t Entry) -> ReadEntry<'t> {
+    pub(super) fn read(entry: &'t Entry, patterns: &Rc<PatternBudget>) -> ReadEntry<'t> {
         let text = entry.text.strip_prefix('\u{feff}').unwrap_or(&entry.text);
-        let mut found = Found::default();
+        let mut found = Found::within(patterns);
         let tree = events::read(text, &mut found);
         let mut item = tree.as_ref().and_then(|root| document::entry(root, &mut found));
         let source = Source::Entry(entry.name.as_str().into());

@@ -59,7 +59,7 @@ rules:
         let policy = Policy::parse("p.yaml", RULES).unwrap();
         let last = &*policy.rules.last().unwrap().name;
         assert_eq!(names, ["user", "tiers", last]);
-        let sources = Sources { file: None, entries: &entries, plain_rows: &[], orders: &[], now_unix_s: 0 };
+        let sources = Sources { file: None, entries: &entries, plain_rows: &[], ..Sources::default() };
         let composed = Policy::compose(&sources).unwrap().policy;
         let shown = |policy: &Policy| {
             let mut shown: Vec<String> =

@@ -8,8 +8,19 @@ use super::rule_name::{self, Names};
 use super::tree::{Kind, Node};
 use super::{choice, date, short_form};
 
-const FIELDS: [&str; 10] =
-    ["name", "reason", "until", "match", "plan", "path", "method", "host", "case_sensitive", "strict_slash"];
+const FIELDS: [&str; 11] = [
+    "name",
+    "reason",
+    "until",
+    "match",
+    "plan",
+    "path",
+    "method",
+    "host",
+    "case_sensitive",
+    "strict_slash",
+    "strict_method",
+];
 /// Most kill switches in a policy.
 const SWITCHES_MAX: usize = 256;
 /// Longest reason.

@@ -84,7 +84,7 @@ impl Mistakes {
     }
 
     fn shown(file: &str, found: Found, told: impl FnMut(Fault) -> Mistake) -> Mistakes {
-        let Found { mut kept, mut left_out } = found;
+        let Found { mut kept, mut left_out, .. } = found;
         // Stable: of two at one place, the first found is shown first.
         kept.sort_by_key(|fault| fault.place.start);
         left_out += kept.len().saturating_sub(MISTAKES_MAX);

@@ -2,21 +2,18 @@
 //!
 //! What comes out is normalised as requests are (K6), so that a pattern that could never match is a mistake here.
 
-use regex::RegexBuilder;
-
-use crate::{Condition, PathPattern, PathTest, normal_path};
+use crate::regex::Refusal;
+use crate::{Condition, PathPattern, PathTest, REGEX_BYTES_MAX, normal_path};
 
 use super::choice;
 use super::fields::Fields;
-use super::found::Found;
+use super::found::{Found, PATTERNS_FIX};
 use super::tree::{Kind, Node, cut};
 
 /// Longest pattern.
 const PATTERN_BYTES_MAX: usize = 1_024;
 /// Most segments of a pattern.
 const SEGMENTS_MAX: usize = 64;
-/// Largest compiled glob, in bytes.
-const GLOB_BYTES_MAX: usize = 256 * 1024;
 /// Most wildcards in a glob.
 const WILDCARDS_MAX: usize = 16;
 
@@ -29,11 +26,13 @@ const SEGMENTS: &str = "(?:/[!-.0-~]+)*";
 
 const KINDS: [&str; 4] = ["exact", "prefix", "glob", "template"];
 
-/// How strictly paths are held against patterns; a rule's `case_sensitive` and `strict_slash`.
+/// How strictly a request is compared with paths and methods: a rule's `case_sensitive`, `strict_slash` and `strict_method`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Strictness {
     pub(super) is_case_sensitive: bool,
     pub(super) keeps_trailing_slash: bool,
+    /// `GET` does not cover `HEAD`.
+    pub(super) tells_head_from_get: bool,
 }
 
 /// One pattern, a list of them, or `{prefix: …}`; what is none is a mistake.
@@ -57,7 +56,7 @@ pub(super) fn read(node: &Node<'_>, strictness: Strictness, found: &mut Found) -
 }
 
 fn test(pattern: PathPattern, strictness: Strictness) -> Condition {
-    let Strictness { is_case_sensitive, keeps_trailing_slash } = strictness;
+    let Strictness { is_case_sensitive, keeps_trailing_slash, .. } = strictness;
     Condition::Path(PathTest { pattern, is_case_sensitive, keeps_trailing_slash })
 }
 
@@ -222,7 +221,7 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
                 return None;
             }
             _ => {
-                let parts: Vec<String> = segment.split('*').map(regex::escape).collect();
+                let parts: Vec<String> = segment.split('*').map(regex_syntax::escape).collect();
                 pattern.push('/');
                 pattern.push_str(&parts.join(WITHIN_SEGMENT));
             }
@@ -239,10 +238,22 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
     }
     let literal =
         segments.iter().take_while(|segment| !is_wild(segment)).map(|segment| (*segment).into()).collect();
-    let built = RegexBuilder::new(&pattern).size_limit(GLOB_BYTES_MAX).dfa_size_limit(GLOB_BYTES_MAX).build();
-    let Ok(regex) = built else {
-        found.add(node.place, "the path's wildcards are too many to compile", "use fewer of them");
-        return None;
+    let regex = match found.patterns.compile(&pattern) {
+        Ok(regex) => regex,
+        Err(Refusal::Fault(_)) => {
+            let what =
+                format!("the path needs a table of more than {REGEX_BYTES_MAX} bytes, the most for one");
+            found.add(node.place, what, "use fewer wildcards, or a shorter path");
+            return None;
+        }
+        Err(Refusal::Spent(what)) => {
+            found.add_once(node.place, what, PATTERNS_FIX);
+            return None;
+        }
+        Err(Refusal::Stopped) => {
+            found.note_stop(node.place);
+            return None;
+        }
     };
     Some(PathPattern::Glob { text: text.into(), regex, literal })
 }

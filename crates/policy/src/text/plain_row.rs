@@ -1,10 +1,13 @@
 //! A plain row as a rule: patterns, figures and plans of `rate_limit_rules` (P5).
 
+use std::rc::Rc;
+
 use tollgate_core::{Algorithm, Burst, Limit, Tokens};
 
+use crate::regex::PatternBudget;
 use crate::{
     Action, Condition, Consistency, CostPlan, KeySource, Missing, Mode, OnStoreFailure, PlainRow, Rule,
-    Scope, Source, ValueTest,
+    Scope, Source, TableSettings, ValueTest,
 };
 
 use super::condition::all_of;
@@ -51,8 +54,8 @@ struct Pattern {
 
 impl<'r> ReadRow<'r> {
     /// Reads a row.
-    pub(super) fn read(row: &'r PlainRow) -> ReadRow<'r> {
-        let mut found = Found::default();
+    pub(super) fn read(row: &'r PlainRow, patterns: &Rc<PatternBudget>) -> ReadRow<'r> {
+        let mut found = Found::within(patterns);
         let pattern = pattern(&row.key_pattern, &mut found);
         let meaning = pattern.as_ref().map_or_else(
             || row.key_pattern.clone(),
@@ -107,6 +110,7 @@ fn rule(row: &PlainRow, pattern: Option<Pattern>, found: &mut Found) -> Option<T
         trusts_upstream_claims: false,
         consistency: Consistency::Exact,
         on_store_failure: OnStoreFailure::Local,
+        table: TableSettings::default(),
         group: None,
         refund_statuses: Vec::new(),
         settle_header: None,

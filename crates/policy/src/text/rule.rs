@@ -1,19 +1,22 @@
 //! One rule, from its fields (P2), short spellings included (P5).
 
+use tollgate_core::Algorithm;
+
 use crate::presets::{self, Preset};
 use crate::{
     Action, Condition, Consistency, CostPlan, CostSource, Missing, Mode, OnStoreFailure, Rule, Scope, Source,
+    TableSettings,
 };
 
 use super::fields::Fields;
 use super::found::Found;
 use super::tree::{Node, Place};
 use super::{
-    choice, cost, decimal, did_you_mean, key_source, limit, rule_keys, rule_name, short_form, store,
+    choice, cost, decimal, did_you_mean, key_source, limit, rule_keys, rule_name, short_form, store, table,
 };
 
 /// The fields of a rule besides those of its bucket.
-pub(super) const FIELDS: [&str; 25] = [
+pub(super) const FIELDS: [&str; 28] = [
     "name",
     "description",
     "scope",
@@ -25,6 +28,7 @@ pub(super) const FIELDS: [&str; 25] = [
     "host",
     "case_sensitive",
     "strict_slash",
+    "strict_method",
     "algorithm",
     "algorithm_config",
     "preset",
@@ -35,6 +39,8 @@ pub(super) const FIELDS: [&str; 25] = [
     "jwt_trust",
     "consistency",
     "on_store_failure",
+    "table_full",
+    "log_entries_max",
     "refund_on",
     "settle_header",
     "reason",
@@ -74,6 +80,9 @@ impl TypedRule {
 
 /// Reads a rule, or adds what is wrong with it.
 pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
+    if found.is_stopped(node.head()) {
+        return None;
+    }
     let cure = "write a mapping, as in `{name: per-client, scope: ip, rate: 10/s, burst: 50}`";
     let mut fields = Fields::of(node, "a rule", cure, found)?;
     let head = fields.head;
@@ -103,7 +112,11 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         Some(Deed::Limit) | None => limited(&mut fields, condition.as_ref(), found),
         Some(deed) => unlimited(&mut fields, deed, condition.as_ref(), action?.place, found),
     };
-    let rest = Rest::read(&mut fields, found);
+    let algorithm = limited.as_ref().and_then(|limited| match limited.action {
+        Action::Limit(algorithm) => Some(algorithm),
+        Action::Allow | Action::Block => None,
+    });
+    let rest = Rest::read(&mut fields, algorithm, found);
     let known: Vec<&str> = FIELDS.into_iter().chain(limit::FIELDS).collect();
     fields.refuse_rest("a rule", &known, found);
 
@@ -115,6 +128,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         trusts_upstream_claims,
         consistency,
         on_store_failure,
+        table,
         refund_statuses,
         settle_header,
         reason,
@@ -136,6 +150,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<TypedRule> {
         trusts_upstream_claims,
         consistency,
         on_store_failure,
+        table,
         group: None,
         refund_statuses,
         settle_header,
@@ -196,7 +211,10 @@ fn unlimited(
 ) -> Option<Limited> {
     let (word, action) =
         if deed == Deed::Allow { ("allow", Action::Allow) } else { ("block", Action::Block) };
-    let of_buckets = ["scope", "limit_keys", "algorithm", "preset"].into_iter().chain(store::FIELDS_OF_RULES);
+    let of_buckets = ["scope", "limit_keys", "algorithm", "preset"]
+        .into_iter()
+        .chain(store::FIELDS_OF_RULES)
+        .chain(table::FIELDS);
     let extra: Vec<&'static str> = of_buckets.chain(limit::FIELDS).collect();
     let extra = fields.take_left(&extra);
     for (name, place) in &extra {
@@ -259,6 +277,7 @@ struct Rest {
     trusts_upstream_claims: bool,
     consistency: Consistency,
     on_store_failure: OnStoreFailure,
+    table: TableSettings,
     refund_statuses: Vec<u16>,
     settle_header: Option<Box<str>>,
     reason: Option<Box<str>>,
@@ -266,7 +285,7 @@ struct Rest {
 }
 
 impl Rest {
-    fn read(fields: &mut Fields<'_, '_>, found: &mut Found) -> Option<Rest> {
+    fn read(fields: &mut Fields<'_, '_>, algorithm: Option<Algorithm>, found: &mut Found) -> Option<Rest> {
         let missing = [("anonymous", Missing::Anonymous), ("skip", Missing::Skip), ("deny", Missing::Deny)];
         let mode = fields.take("mode").map_or(Some(Mode::Enforce), |node| mode(node, found));
         let rollout = fields
@@ -285,6 +304,7 @@ impl Rest {
         let on_store_failure = fields
             .take("on_store_failure")
             .map_or(Some(OnStoreFailure::Local), |node| store::on_store_failure(node, found));
+        let table = table::read(fields, algorithm, found);
         let refund = fields.take("refund_on").map_or(Some(Vec::new()), |node| statuses(node, found));
         let settle = fields.take("settle_header").map(|node| header(node, "settle_header", found));
         let reason = fields.take("reason").map(|node| reason(node, found));
@@ -298,6 +318,7 @@ impl Rest {
             trusts_upstream_claims: trusts?,
             consistency: consistency?,
             on_store_failure: on_store_failure?,
+            table: table?,
             refund_statuses: refund?,
             settle_header: sound(settle)?,
             reason: sound(reason)?,

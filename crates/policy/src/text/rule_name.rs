@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Condition, PathPattern, Rule, ValueTest};
+use crate::{Condition, MethodSet, PathPattern, Rule, ValueTest};
 
 use super::choice;
 use super::found::Found;
@@ -64,7 +64,11 @@ fn distinctions(condition: &Condition) -> Vec<&str> {
             }
             PathPattern::Template(_) => Vec::new(),
         },
-        Condition::Method(methods) => methods.names().collect(),
+        // `GET` covers `HEAD` and is named alone.
+        Condition::Method(methods) => {
+            let is_covered = |name: &&str| *name == "HEAD" && methods.meets(MethodSet::of("GET"));
+            methods.names().filter(|name| !is_covered(name)).collect()
+        }
         Condition::Value(_, ValueTest::OneOf(values)) if values.len() == 1 => {
             let is_fit =
                 |value: &&str| value.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(&byte));

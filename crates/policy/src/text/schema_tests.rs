@@ -3,12 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::found::Found;
 use super::tree::{Kind, Node};
-use crate::{Policy, schema};
+use crate::{Policy, Regex, schema};
 
 /// The tree as JSON, plain scalars as editors read them.
 fn value_of(node: &Node<'_>) -> Value {

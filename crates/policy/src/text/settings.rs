@@ -1,12 +1,24 @@
-//! `answers`, `client_address` and `jwt`: what a policy says besides its rules.
+//! `path_encoded`, `answers`, `client_address` and `jwt`: what a policy says besides its rules.
 
-use crate::{AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, Trust};
+use crate::{
+    AnswerSettings, BodyProfile, ClientAddressSettings, ForwardingHeader, HeaderProfiles, PathEncoded, Trust,
+};
 
 use super::fields::Fields;
 use super::found::Found;
 use super::rule::header;
 use super::tree::{Kind, Node};
 use super::{choice, decimal, network, reason_header};
+
+/// Reads the treatment of paths with encoded slashes and the like.
+pub(super) fn path_encoded(node: &Node<'_>, found: &mut Found) -> Option<PathEncoded> {
+    choice::one_of(
+        node,
+        "path_encoded",
+        &[("fold", PathEncoded::Fold), ("refuse", PathEncoded::Refuse)],
+        found,
+    )
+}
 
 /// How answers look (H2–H4).
 pub(super) fn answers(node: &Node<'_>, found: &mut Found) -> Option<AnswerSettings> {

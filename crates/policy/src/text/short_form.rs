@@ -17,10 +17,13 @@ pub(super) fn read(fields: &mut Fields<'_, '_>, found: &mut Found) -> Option<Con
         keeps_trailing_slash: fields
             .take("strict_slash")
             .is_some_and(|node| choice::truth(node, "strict_slash", found) == Some(true)),
+        tells_head_from_get: fields
+            .take("strict_method")
+            .is_some_and(|node| choice::truth(node, "strict_method", found) == Some(true)),
     };
     let tests = [
         fields.take("path").map(|node| path::read(node, strictness, found)),
-        fields.take("method").map(|node| condition::method(node, found)),
+        fields.take("method").map(|node| condition::method(node, strictness, found)),
         fields.take("host").map(|node| condition::host(node, found)),
         fields.take("plan").map(|node| value_test::read(&KeySource::Plan, node, found)),
         fields.take("match").map(|node| condition::read(node, strictness, found)),

@@ -11,7 +11,7 @@ use tollgate_core::{Algorithm, Cost};
 
 use crate::{
     Action, Client, Condition, Consistency, CostPlan, Group, KillSwitch, Missing, Mode, OnStoreFailure,
-    Policy, Rule, Scope, Source, StandingOrder,
+    Policy, Rule, Scope, Source, StandingOrder, TableSettings,
 };
 
 use super::condition::all_of;
@@ -85,6 +85,7 @@ fn about(order: &StandingOrder, client: Client, action: Action) -> Rule {
         trusts_upstream_claims: false,
         consistency: Consistency::Exact,
         on_store_failure: OnStoreFailure::Local,
+        table: TableSettings::default(),
         group: None,
         refund_statuses: Vec::new(),
         settle_header: None,

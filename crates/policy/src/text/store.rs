@@ -2,7 +2,7 @@
 
 use tollgate_core::Span;
 
-use crate::store_settings::{DEADLINE, INSTANCES_MAX, LEASE};
+use crate::store_settings::{AWAY_AFTER, DEADLINE, INSTANCES_MAX, LEASE};
 use crate::{Consistency, LocalStart, OnStoreFailure, StoreSettings};
 
 use super::fields::Fields;
@@ -10,7 +10,8 @@ use super::found::Found;
 use super::tree::Node;
 use super::{choice, decimal, did_you_mean, span};
 
-pub(super) const FIELDS: [&str; 5] = ["deadline", "instances_max", "local_start", "lease", "hash_tag"];
+pub(super) const FIELDS: [&str; 6] =
+    ["deadline", "away_after", "instances_max", "local_start", "lease", "hash_tag"];
 /// What rules say of the store.
 pub(super) const FIELDS_OF_RULES: [&str; 2] = ["consistency", "on_store_failure"];
 
@@ -25,6 +26,10 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<StoreSettings> 
     let deadline = fields
         .take("deadline")
         .map_or(Some(usual.deadline), |node| within(node, "deadline", "15ms", DEADLINE, found));
+    let away_after = match fields.take("away_after") {
+        Some(node) => away_after(node, deadline.unwrap_or(usual.deadline), found),
+        None => Some(usual.away_after.max(deadline.unwrap_or(usual.deadline))),
+    };
     let instances = fields.take("instances_max").map(|node| instances(node, found));
     let starts = [LocalStart::Full, LocalStart::Empty].map(|start| (start.name(), start));
     let local_start = fields
@@ -37,6 +42,7 @@ pub(super) fn read(node: &Node<'_>, found: &mut Found) -> Option<StoreSettings> 
     fields.refuse_rest("`store`", &FIELDS, found);
     Some(StoreSettings {
         deadline: deadline?,
+        away_after: away_after?,
         instances_max: match instances {
             Some(instances) => Some(instances?),
             None => None,
@@ -112,6 +118,21 @@ fn within(
         let bound = if span < least { least } else { most };
         let what = format!("`{field}` is {}, {side} {bound}", node.described());
         found.add(node.place, what, format!("write {least} to {most}, as in `{field}: {example}`"));
+        return None;
+    }
+    Some(span)
+}
+
+/// The time without any reply after which the store counts as unreachable: no shorter than one call may take.
+fn away_after(node: &Node<'_>, deadline: Span, found: &mut Found) -> Option<Span> {
+    let span = within(node, "away_after", "250ms", AWAY_AFTER, found)?;
+    if span < deadline {
+        let what = format!("`away_after` is {}, less than the `deadline` of {deadline}", node.described());
+        found.add(
+            node.place,
+            what,
+            format!("write `away_after: {deadline}` or longer, or a shorter `deadline`"),
+        );
         return None;
     }
     Some(span)

@@ -2,19 +2,16 @@
 
 use std::net::IpAddr;
 
-use regex::RegexBuilder;
-
-use crate::{Condition, KeySource, ValueTest};
+use crate::regex::Refusal;
+use crate::{Condition, KeySource, Regex, ValueTest};
 
 use super::fields::Fields;
-use super::found::Found;
+use super::found::{Found, PATTERNS_FIX};
 use super::tree::{Kind, Node, cut};
 use super::{choice, network};
 
 /// Longest regex, as text.
 const REGEX_TEXT_BYTES_MAX: usize = 1_024;
-/// Largest regex, compiled.
-const REGEX_BYTES_MAX: usize = 1024 * 1024;
 /// Longest value to compare with.
 const VALUE_BYTES_MAX: usize = 512;
 
@@ -116,29 +113,13 @@ fn spelt_out(source: &KeySource, field: &str, node: &Node<'_>, found: &mut Found
     }
 }
 
-fn regex(node: &Node<'_>, found: &mut Found) -> Option<regex::Regex> {
+fn regex(node: &Node<'_>, found: &mut Found) -> Option<Regex> {
     let text = choice::text(node, "regex", REGEX_TEXT_BYTES_MAX, found)?;
-    match RegexBuilder::new(text)
-        .size_limit(REGEX_BYTES_MAX)
-        .dfa_size_limit(REGEX_BYTES_MAX)
-        .nest_limit(50)
-        .build()
-    {
-        Ok(regex) => Some(regex),
-        Err(regex::Error::CompiledTooBig(_)) => {
-            let what = format!("the regex compiles to more than {REGEX_BYTES_MAX} bytes");
-            found.add(node.place, what, "use smaller repetitions, or a list of values");
-            None
-        }
-        Err(error) => {
-            let told = error.to_string();
-            let last = told.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            found.add(
-                node.place,
-                format!("this is no regex: {last}"),
-                "mend it; special characters are taken literally after a backslash",
-            );
-            None
-        }
+    match found.patterns.compile(text) {
+        Ok(regex) => return Some(regex),
+        Err(Refusal::Fault(fault)) => found.add(node.place, fault.what(), fault.fix()),
+        Err(Refusal::Spent(what)) => found.add_once(node.place, what, PATTERNS_FIX),
+        Err(Refusal::Stopped) => found.note_stop(node.place),
     }
+    None
 }

@@ -1,34 +1,247 @@
 //! One cookie.
 //!
-//! A cookie that occurs twice is missing, for the reason that a field of the query is. Values are taken as they are, but
-//! for quotation marks around them: some servers drop them, so with and without is one value.
+//! A cookie that occurs more than once is ambiguous, for the reason that a query parameter is. Lines are read byte by
+//! byte: a byte that is not UTF-8 spoils only the cookie whose value has it.
+//!
+//! Servers decode values in different ways, so a value has up to [`READINGS_MAX`] readings:
+//!
+//! ```text
+//!  "a\142%63"   as it was sent
+//!   a\142%63    without the quotation marks                Go
+//!   ab%63       escapes within them undone: \142 is b      Python, Flask
+//!   abc         percent-decoded                            Express, PHP, Rails
+//! ```
+//! Keys take the last one, the canonical form. A value with a bad escape, or with a reading that is not UTF-8, is
+//! ambiguous: servers read it in different ways. Another value with more than one reading is [`Lookup::Encoded`].
+//!
+//! Servers separate and name cookies in different ways, too: `x=1 k=a`, `x=1,k=a`, `k=a x`, `k=a,x`, `k="a`, `k\xa0=a`,
+//! `k=a\xa0`, `K=a` and `k[]=a` make `k` ambiguous.
 
-use super::{Scratch, TextRoom};
+use super::name::is_spelling_of;
+use super::{
+    Ambiguity, Found, Lookup, PartKind, Scratch, TextRoom, VALUE_BYTES_MAX, has_bad_escape, percent_decoded,
+};
 use crate::Headers;
+use crate::blank::{self, is_blank};
 
-/// The value of the only cookie of this name; `None` if there is none or another, or it is empty.
-pub(super) fn find<'v>(headers: &'v dyn Headers, name: &str, scratch: &'v mut Scratch) -> Option<&'v str> {
-    if let Some(field) = headers.get("cookie") {
-        let mut found = named(field, name);
-        return found.next().filter(|value| found.next().is_none() && !value.is_empty());
+/// The header field.
+const FIELD: &str = "cookie";
+
+/// Maximum number of readings of one value.
+pub(crate) const READINGS_MAX: usize = 4;
+
+/// The value of the only cookie of this name.
+pub(super) fn find<'v>(headers: &'v dyn Headers, name: &str, scratch: &'v mut Scratch) -> Lookup<'v> {
+    if let Some(line) = headers.get(FIELD) {
+        let mut found = named(line.as_bytes(), name);
+        return match (found.next(), found.next()) {
+            (None, _) => Lookup::Missing,
+            (Some(only), None) if only.is_plain() => of_bytes(only.value),
+            (Some(only), None) => {
+                let mut room = TextRoom::new(scratch.room());
+                let written = only.write_canonical(&mut room);
+                of_written(written, room)
+            }
+            (Some(_), Some(_)) => Lookup::Ambiguous(Ambiguity::Repeated),
+        };
+    }
+    if !headers.is_present(FIELD) {
+        return Lookup::Missing;
     }
     // HTTP/2 clients may send each cookie in a field of its own.
     let mut room = TextRoom::new(scratch.room());
-    let (mut seen, mut fits) = (0_usize, true);
-    headers.each_value("cookie", &mut |field| {
-        for value in named(field, name) {
-            seen += 1;
-            fits = fits && value.bytes().try_for_each(|byte| room.push(byte)).is_some();
+    let mut found = None;
+    headers.each_line(FIELD, &mut |line| {
+        for cookie in named(line, name) {
+            found = Some(match found {
+                None => cookie.write_canonical(&mut room),
+                Some(_) => Err(Ambiguity::Repeated),
+            });
         }
     });
-    room.into_text().filter(|value| seen == 1 && fits && !value.is_empty())
+    found.map_or(Lookup::Missing, |written| of_written(written, room))
 }
 
-fn named<'c>(field: &'c str, name: &str) -> impl Iterator<Item = &'c str> {
-    field.split(';').filter_map(move |cookie| {
-        let (cookie_name, value) = cookie.split_once('=')?;
-        let value = value.trim_ascii();
-        let bare = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-        (cookie_name.trim_ascii() == name).then_some(bare)
+/// Shows every reading of every value of this name, of all lines.
+pub(super) fn each(headers: &dyn Headers, name: &str, visit: &mut dyn FnMut(&[u8])) {
+    headers.each_line(FIELD, &mut |line| {
+        for cookie in named(line, name) {
+            each_reading(cookie.value, visit);
+            let trimmed = blank::trim(cookie.value);
+            if trimmed.len() < cookie.value.len() {
+                each_reading(trimmed, visit);
+            }
+            if let Some(end) = first_separator(trimmed) {
+                each_reading(trimmed.get(..end).unwrap_or_default(), visit);
+            }
+        }
+    });
+}
+
+/// Shows a value as it was sent, without quotation marks, without escapes, and percent-decoded, each if it is another.
+fn each_reading(value: &[u8], visit: &mut dyn FnMut(&[u8])) {
+    visit(value);
+    let mut bare = value;
+    // Some servers take the last byte for a quotation mark, whatever it is.
+    if let [b'"', inner @ .., _] = value {
+        bare = inner;
+        visit(bare);
+    }
+    let (mut first, mut second) = ([0; VALUE_BYTES_MAX], [0; VALUE_BYTES_MAX]);
+    let unescaped = match write_all(unescaped(bare), &mut first) {
+        Some(unescaped) if bare.len() < value.len() => unescaped,
+        _ => bare,
+    };
+    if unescaped != bare {
+        visit(unescaped);
+    }
+    if let Some(decoded) = write_all(percent_decoded(unescaped, b'+'), &mut second)
+        && decoded != unescaped
+    {
+        visit(decoded);
+    }
+}
+
+/// Whether a reading of a cookie is this text, which may be written percent-encoded: `s%3Aabc` is `s:abc`.
+pub(crate) fn is_reading_of(reading: &[u8], text: &str) -> bool {
+    reading == text.as_bytes() || percent_decoded(text.as_bytes(), b'+').eq(reading.iter().copied())
+}
+
+fn of_bytes(value: &[u8]) -> Lookup<'_> {
+    match str::from_utf8(value) {
+        Ok(text) => Lookup::of_text(PartKind::Cookie, text),
+        Err(_) => Lookup::Ambiguous(Ambiguity::Undecodable),
+    }
+}
+
+fn of_written(written: Result<IsEncoded, Ambiguity>, room: TextRoom<'_>) -> Lookup<'_> {
+    match (written, of_bytes(room.into_bytes())) {
+        (Err(why), _) => Lookup::Ambiguous(why),
+        (Ok(IsEncoded(true)), Lookup::One(found @ Found::Text(..))) => Lookup::Encoded(found),
+        (Ok(_), found) => found,
+    }
+}
+
+/// One occurrence of a cookie.
+#[derive(Debug, Clone, Copy)]
+struct Occurrence<'c> {
+    /// The value as it was sent, without the white space of ASCII around it.
+    value: &'c [u8],
+    /// Why some server does not find it or ends it elsewhere, if one does.
+    doubt: Option<Ambiguity>,
+}
+
+/// Whether the value has another reading than the bytes that were sent.
+#[derive(Debug, Clone, Copy)]
+struct IsEncoded(bool);
+
+impl Occurrence<'_> {
+    /// Whether the canonical form is the bytes that were sent, at a glance.
+    fn is_plain(&self) -> bool {
+        self.doubt.is_none() && self.value.first() != Some(&b'"') && !self.value.contains(&b'%')
+    }
+
+    /// Writes the canonical form.
+    fn write_canonical(&self, room: &mut TextRoom<'_>) -> Result<IsEncoded, Ambiguity> {
+        if let Some(doubt) = self.doubt {
+            return Err(doubt);
+        }
+        let sent = str::from_utf8(self.value).map_err(|_| Ambiguity::Undecodable)?;
+        let bare = sent.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        let mut first = [0; VALUE_BYTES_MAX];
+        let unescaped = match bare {
+            Some(bare) if bare.contains('\\') => {
+                let undone = write_all(unescaped(bare.as_bytes()), &mut first).ok_or(Ambiguity::TooLong)?;
+                str::from_utf8(undone).map_err(|_| Ambiguity::Undecodable)?
+            }
+            _ => bare.unwrap_or(sent),
+        };
+        if has_bad_escape(unescaped) {
+            return Err(Ambiguity::Undecodable);
+        }
+        let mut canonical = percent_decoded(unescaped.as_bytes(), b'+');
+        canonical.try_for_each(|byte| room.push(byte)).ok_or(Ambiguity::TooLong)?;
+        let is_encoded = bare.is_some() || percent_decoded(self.value, b'+').ne(self.value.iter().copied());
+        Ok(IsEncoded(is_encoded))
+    }
+}
+
+/// The occurrences of a cookie in a line, after whatever some server takes for a separator.
+fn named<'c>(line: &'c [u8], name: &str) -> impl Iterator<Item = Occurrence<'c>> {
+    line.split(|byte| *byte == b';').flat_map(move |piece| {
+        let mut end = 0;
+        // Each part but the last ends at a `=`, which may follow the name.
+        piece.split(|byte| *byte == b'=').filter_map(move |part| {
+            let is_first = end == 0;
+            end += part.len() + 1;
+            let value = piece.get(end..)?.trim_ascii();
+            let doubt = if is_first && part.trim_ascii() == name.as_bytes() {
+                None
+            } else if is_first && is_spelling_of(part, name) {
+                Some(Ambiguity::Spelling)
+            } else if words(part).any(|rest| is_spelling_of(rest, name)) {
+                Some(Ambiguity::Separator)
+            } else {
+                return None;
+            };
+            let has_pair = match value {
+                [b'"', .., b'"'] => true,
+                value => value.first() != Some(&b'"') && value.last() != Some(&b'"'),
+            };
+            let is_one = has_pair && first_separator(value).is_none();
+            Some(Occurrence { value, doubt: doubt.or((!is_one).then_some(Ambiguity::Separator)) })
+        })
     })
+}
+
+/// Whether some server ends a cookie at this character, though it is no semicolon.
+fn is_separator(sign: char) -> bool {
+    is_blank(sign) || sign == ','
+}
+
+/// Where a value ends for a server that ends it at a separator, if it has one.
+fn first_separator(value: &[u8]) -> Option<usize> {
+    let mut start = 0;
+    blank::chars(value).find_map(|(sign, end)| {
+        let at = std::mem::replace(&mut start, end);
+        is_separator(sign).then_some(at)
+    })
+}
+
+/// The rest of the text from each word on that follows a separator.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut is_after_separator = false;
+    let mut start = 0;
+    blank::chars(text).filter_map(move |(sign, end)| {
+        let at = std::mem::replace(&mut start, end);
+        let is_start = std::mem::replace(&mut is_after_separator, is_separator(sign)) && !is_separator(sign);
+        if is_start { text.get(at..) } else { None }
+    })
+}
+
+/// The bytes that are meant within quotation marks: `\142` is `b`, `\"` is `"`; a `\` at the end is itself.
+fn unescaped(quoted: &[u8]) -> impl Iterator<Item = u8> {
+    let mut rest = quoted;
+    std::iter::from_fn(move || {
+        let (&first, after) = rest.split_first()?;
+        rest = after;
+        match (first, after) {
+            (b'\\', [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', after @ ..]) => {
+                rest = after;
+                Some((high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0'))
+            }
+            (b'\\', [escaped, after @ ..]) => {
+                rest = after;
+                Some(*escaped)
+            }
+            (first, _) => Some(first),
+        }
+    })
+}
+
+/// Writes all bytes; `None` if there are too many.
+fn write_all(mut bytes: impl Iterator<Item = u8>, out: &mut [u8]) -> Option<&[u8]> {
+    let mut room = TextRoom::new(out);
+    bytes.try_for_each(|byte| room.push(byte))?;
+    Some(room.into_bytes())
 }

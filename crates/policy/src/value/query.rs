@@ -1,46 +1,104 @@
-//! One field of the query.
+//! One query parameter.
 //!
-//! A field that occurs twice is missing: servers differ in which of the two they take, so a client could name one client
-//! to us and another to them. Names and values are percent-decoded first, or a spelling would make a second client.
+//! Servers differ in which of two parameters of one name they take, so a client could name one client to the gate and
+//! another to them: such a parameter is ambiguous. Names and values are percent-decoded first.
+//!
+//! Servers differ in more than that, so the following are occurrences of a name, too, and make it ambiguous:
+//!
+//! ```text
+//!  ?k=a;k=b   ?x=1;k=b   ?k=a;b    `;` separates parameters for some servers
+//!  ?k=a#&k=b  /path#?k=b           what follows a raw `#` is part of the query for some
+//!  ?K=b  ?%20k=b  ?k[]=b           names that some take for this one ([`is_spelling_of`])
+//! ```
+//! `?k=a#top` is clear: the gate and every server that cuts at `#` read `a`.
 
-use super::{Scratch, TextRoom, VALUE_BYTES_MAX};
-use crate::path::hex_value;
+use super::name::is_spelling_of;
+use super::{Ambiguity, Lookup, PartKind, Scratch, TextRoom, has_bad_escape, percent_decoded};
 
-/// The value of the only field of this name, decoded; `None` if there is none or another, or it is no text, or too long.
-pub(super) fn find<'v>(target: &'v str, name: &str, scratch: &'v mut Scratch) -> Option<&'v str> {
-    let target = target.split('#').next().unwrap_or_default();
-    let (_, query) = target.split_once('?')?;
+/// The value of the only parameter of this name, decoded.
+pub(super) fn find<'v>(target: &'v str, name: &str, scratch: &'v mut Scratch) -> Lookup<'v> {
     let mut only = None;
-    for field in query.split('&') {
-        let (field_name, value) = field.split_once('=').unwrap_or((field, ""));
-        if decoded(field_name).eq(name.bytes()) && only.replace(value).is_some() {
-            return None;
+    let mut is_clear = true;
+    for piece in pieces(target) {
+        let Some(value) = piece.value_of(name) else { continue };
+        if only.replace(value).is_some() {
+            return Lookup::Ambiguous(Ambiguity::Repeated);
         }
+        is_clear = piece.is_clear && decoded(piece.name()).eq(name.bytes());
     }
-    decode(only?, scratch)
+    match only {
+        None => Lookup::Missing,
+        Some(_) if !is_clear => Lookup::Ambiguous(Ambiguity::Spelling),
+        Some(value) => decode(value, scratch),
+    }
 }
 
-fn decode<'v>(value: &'v str, scratch: &'v mut Scratch) -> Option<&'v str> {
+/// Shows every value of this name, still encoded, as `&` separates them and as all separators do.
+pub(super) fn each(target: &str, name: &str, visit: &mut dyn FnMut(&str)) {
+    pieces(target).filter_map(|piece| piece.value_of(name)).for_each(&mut *visit);
+    let query = target.split('#').next().and_then(|target| target.split_once('?'));
+    let Some((_, query)) = query.filter(|(_, query)| query.contains(';')) else { return };
+    let whole = query.split('&').map(|text| Piece { text, is_clear: true });
+    whole.filter_map(|piece| piece.value_of(name)).for_each(visit);
+}
+
+/// Decodes a value bounded by [`super::VALUE_BYTES_MAX`].
+pub(super) fn decode<'v>(value: &'v str, scratch: &'v mut Scratch) -> Lookup<'v> {
     if !value.contains(['%', '+']) {
-        return Some(value).filter(|value| value.len() <= VALUE_BYTES_MAX);
+        return Lookup::of_text(PartKind::Query, value);
+    }
+    if has_bad_escape(value) {
+        return Lookup::Ambiguous(Ambiguity::Undecodable);
     }
     let mut room = TextRoom::new(scratch.room());
-    decoded(value).try_for_each(|byte| room.push(byte))?;
-    room.into_text()
+    if decoded(value).try_for_each(|byte| room.push(byte)).is_none() {
+        return Lookup::Ambiguous(Ambiguity::TooLong);
+    }
+    match room.into_text() {
+        Some(text) => Lookup::of_text(PartKind::Query, text),
+        None => Lookup::Ambiguous(Ambiguity::Undecodable),
+    }
 }
 
 /// The bytes that are meant: `%41` is `A`, `+` is a space; a `%` without two digits is itself.
-fn decoded(text: &str) -> impl Iterator<Item = u8> {
-    let mut rest = text.as_bytes();
+pub(super) fn decoded(text: &str) -> impl Iterator<Item = u8> {
+    percent_decoded(text.as_bytes(), b' ')
+}
+
+/// A stretch of the query between two separators of any kind.
+struct Piece<'q> {
+    text: &'q str,
+    /// Only `&` or an end of the query is beside it, and no `#` before it.
+    is_clear: bool,
+}
+
+impl<'q> Piece<'q> {
+    fn name(&self) -> &'q str {
+        self.text.split_once('=').map_or(self.text, |(name, _)| name)
+    }
+
+    /// Its value, still encoded, if it has this name in whatever spelling.
+    fn value_of(&self, name: &str) -> Option<&'q str> {
+        let (own_name, value) = self.text.split_once('=').unwrap_or((self.text, ""));
+        is_spelling_of(own_name.as_bytes(), name).then_some(value)
+    }
+}
+
+/// All pieces of the query, whatever separates them.
+fn pieces(target: &str) -> impl Iterator<Item = Piece<'_>> {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut is_before_fragment = !path.contains('#');
+    let mut before = b'&';
+    let mut rest = Some(query);
     std::iter::from_fn(move || {
-        let (&first, after) = rest.split_first()?;
-        rest = after;
-        if let (b'%', [high, low, after @ ..]) = (first, after)
-            && let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low))
-        {
-            rest = after;
-            return Some(high << 4 | low);
-        }
-        Some(if first == b'+' { b' ' } else { first })
+        let query = rest?;
+        let end = query.bytes().position(|byte| matches!(byte, b'&' | b';' | b'#'));
+        let after = end.and_then(|end| query.as_bytes().get(end).copied()).unwrap_or(b'&');
+        let text = end.and_then(|end| query.get(..end)).unwrap_or(query);
+        rest = end.and_then(|end| query.get(end + 1..));
+        let is_clear = is_before_fragment && before == b'&' && after != b';';
+        before = after;
+        is_before_fragment &= after != b'#';
+        Some(Piece { text, is_clear })
     })
 }

@@ -8,7 +8,17 @@ use crate::{Claims, Facts};
 fn found(source: &KeySource, facts: &Facts<'_>) -> Option<String> {
     let mut room = RequestRoom::default();
     let request = Request::new(facts, &mut room);
-    find(source, &request, false, &mut Scratch::default()).map(|found| found.to_string())
+    match find(source, &request, false, &mut Scratch::default()) {
+        Lookup::One(found) | Lookup::Encoded(found) => Some(found.to_string()),
+        Lookup::Missing | Lookup::Ambiguous(_) => None,
+    }
+}
+
+/// Why the value is ambiguous, if it is.
+fn ambiguity(source: &KeySource, facts: &Facts<'_>) -> Option<Ambiguity> {
+    let mut room = RequestRoom::default();
+    let request = Request::new(facts, &mut room);
+    find(source, &request, false, &mut Scratch::default()).ambiguity()
 }
 
 fn of_query(target: &str) -> Option<String> {
@@ -26,9 +36,9 @@ fn a_field_of_the_query_is_decoded() {
     assert_eq!(of_query("/?key=abc").as_deref(), Some("abc"));
     assert_eq!(of_query("/?a=1&k%65y=a%62c&b").as_deref(), Some("abc"));
     assert_eq!(of_query("/?key=a+b%20c").as_deref(), Some("a b c"));
-    assert_eq!(of_query("/?key=100%").as_deref(), Some("100%"));
+    assert_eq!(of_query("/?key=100%25").as_deref(), Some("100%"));
     assert_eq!(of_query("/?key=a=b").as_deref(), Some("a=b"));
-    assert_eq!(of_query("/?key=abc#key=d").as_deref(), Some("abc"));
+    assert_eq!(of_query("/?key=abc#top").as_deref(), Some("abc"));
 }
 
 #[test]
@@ -47,6 +57,37 @@ fn a_field_of_the_query_is_too_long_in_every_spelling_or_in_none() {
     assert_eq!(of_query(&format!("/?key=%61{}", &longest[1..])), Some(longest));
     assert_eq!(of_query(&format!("/?key={longer}")), None);
     assert_eq!(of_query(&format!("/?key=%61{}", &longer[1..])), None);
+}
+
+/// K26: what other servers take for the same parameter.
+#[test]
+fn query_spellings_that_servers_read_differently_are_ambiguous() {
+    let why = |target: &str| ambiguity(&KeySource::Query("key".into()), &Facts::new("GET", target));
+    for (target, expected) in [
+        ("/?key=1&key=2", Ambiguity::Repeated),
+        ("/?key=1&%6bey=2", Ambiguity::Repeated),
+        ("/?key=1&key=", Ambiguity::Repeated),
+        ("/?key=F1;key=REAL", Ambiguity::Repeated),
+        ("/?key=F1#&key=REAL", Ambiguity::Repeated),
+        ("/?key=F1&KEY=REAL", Ambiguity::Repeated),
+        ("/?key=REAL;1", Ambiguity::Spelling),
+        ("/?x=1;key=REAL", Ambiguity::Spelling),
+        ("/?x=1#key=REAL", Ambiguity::Spelling),
+        ("/#?key=REAL", Ambiguity::Spelling),
+        ("/?Key=REAL", Ambiguity::Spelling),
+        ("/?key=%ff", Ambiguity::Undecodable),
+        ("/?key=100%", Ambiguity::Undecodable),
+        ("/?key=%zz", Ambiguity::Undecodable),
+    ] {
+        assert_eq!(why(target), Some(expected), "{target}");
+    }
+    let long = format!("/?key=%61{}", "a".repeat(VALUE_BYTES_MAX));
+    assert_eq!(why(&long), Some(Ambiguity::TooLong));
+    for target in ["/", "/?", "/?key", "/?key=", "/?keys=1;x", "/?xkey=1", "/key=1", "/?key=1;"] {
+        let expected = if target == "/?key=1;" { Some(Ambiguity::Spelling) } else { None };
+        assert_eq!(why(target), expected, "{target}");
+    }
+    assert_eq!(of_query("/?key=1&a;b").as_deref(), Some("1"), "a `;` in another parameter does not matter");
 }
 
 #[test]
@@ -107,15 +148,17 @@ fn a_claim_that_nobody_verified_is_missing_unless_the_rule_trusts_upstream() {
     let mut room = RequestRoom::default();
     let request = Request::new(&facts, &mut room);
     let source = claim("sub");
-    assert_eq!(find(&source, &request, false, &mut Scratch::default()), None);
-    assert!(find(&source, &request, true, &mut Scratch::default()).is_some());
+    assert_eq!(find(&source, &request, false, &mut Scratch::default()), Lookup::Missing);
+    assert!(matches!(find(&source, &request, true, &mut Scratch::default()), Lookup::One(_)));
 }
 
 #[test]
 fn the_path_is_the_routes_template_where_there_is_one() {
     let facts = Facts { route: Some("/users/{id}"), ..Facts::new("GET", "/users/42") };
     assert_eq!(found(&KeySource::Path, &facts).as_deref(), Some("/users/{id}"));
-    assert_eq!(found(&KeySource::Path, &Facts::new("GET", "//Users/42/?x")).as_deref(), Some("/users/42"));
+    assert_eq!(found(&KeySource::Path, &Facts::new("GET", "/Users//42/?x")).as_deref(), Some("/users/42"));
+    let with_host = Facts::new("GET", "//Users/42/?x");
+    assert_eq!(ambiguity(&KeySource::Path, &with_host), Some(Ambiguity::Path), "`users` may be a host");
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn a_composition_rules_as_a_walk_over_its_sources_does() {
             entries: &entries,
             plain_rows: &said.rows,
             orders: &said.orders,
-            now_unix_s: NOW_UNIX_S,
+            ..Sources::default()
         })
         .policy;
         for user in USERS {

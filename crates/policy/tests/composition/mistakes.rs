@@ -54,7 +54,13 @@ fn every_source() -> Vec<String> {
         order(13, Order::Mode { rule: "b".to_owned(), mode: Mode::Off }),
     ];
     let file = Some(("policy.yaml", text));
-    vec![refused(Sources { file, entries: &entries, plain_rows: &rows, orders: &orders, now_unix_s: 0 })]
+    vec![refused(Sources {
+        file,
+        entries: &entries,
+        plain_rows: &rows,
+        orders: &orders,
+        ..Sources::default()
+    })]
 }
 
 fn names_that_are_taken() -> Vec<String> {
@@ -72,7 +78,13 @@ fn names_that_are_taken() -> Vec<String> {
     ];
     let orders = [order(3, Order::Block { who: user("ann") }), order(3, Order::Block { who: user("bob") })];
     let file = Some(("policy.yaml", text));
-    vec![refused(Sources { file, entries: &entries, plain_rows: &rows, orders: &orders, now_unix_s: 0 })]
+    vec![refused(Sources {
+        file,
+        entries: &entries,
+        plain_rows: &rows,
+        orders: &orders,
+        ..Sources::default()
+    })]
 }
 
 fn rows() -> Vec<String> {

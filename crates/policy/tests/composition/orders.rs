@@ -78,6 +78,63 @@ fn a_client_can_be_named_by_its_key_under_a_rule_and_is_meant_on_every_request()
     }
 }
 
+/// M1, K40: an order that blocks looks at every value, one that allows at none of several.
+#[test]
+fn ambiguous_values_evade_no_block_and_gain_no_allow() {
+    let key = |key: &str| Who::Key { rule: "by-key".to_owned(), key: key.to_owned() };
+    let policy = with(&[
+        order(1, block(key("leaked"))),
+        order(2, allow(key("good"))),
+        order(3, allow(key("anonymous"))),
+        order(4, override_of("by-key", key("rich"), "500", "500")),
+    ]);
+    let at = |values: &[&str], path: &'static str| {
+        let headers: Vec<_> =
+            values.iter().map(|value| ("X-Api-Key".to_owned(), (*value).to_owned())).collect();
+        met(&policy, &Facts { headers: &headers, ..get("ann", None, path) })
+    };
+    for values in
+        [&["leaked"][..], &["leaked", "leaked"], &["other", "leaked"], &["leaked", ""], &["good", "leaked"]]
+    {
+        assert_eq!(at(values, "/"), ["blocked by order-1"], "{values:?}");
+    }
+    assert_eq!(at(&["good"], "/"), ["allowed by order-2"]);
+    assert_eq!(at(&[], "/"), ["allowed by order-3"]);
+    for values in [&["good", "good"][..], &["good", "other"], &["a", "b"]] {
+        assert_eq!(at(values, "/"), ["free"], "{values:?}");
+    }
+    assert_eq!(at(&["rich"], "/api/x"), ["free", "order-4"]);
+    assert_eq!(
+        at(&["rich", "rich"], "/api/x"),
+        ["free", "by-key"],
+        "the override is not gained, the rule still applies"
+    );
+    let many: Vec<String> = (0..100).map(|number| format!("key {number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_eq!(at(&many[..64], "/"), ["free"], "64 keys are tried");
+    assert_eq!(
+        at(&many, "/"),
+        ["blocked by order-1"],
+        "a request that spells more keys is every blocked client"
+    );
+}
+
+/// An override puts its rule into a group, which makes the rule no tier: it still looks at every value.
+#[test]
+fn an_override_leaves_its_rule_as_wide_as_it_was() {
+    let file = (
+        "policy.yaml",
+        "{name: bots, scope: user, match: {'header:user-agent': {regex: '^Bot'}}, rate: 1, burst: 10}",
+    );
+    let headers =
+        vec![("User-Agent".to_owned(), "Bot".to_owned()), ("User-Agent".to_owned(), "x".to_owned())];
+    let facts = Facts { headers: &headers, ..get("ann", None, "/") };
+    for orders in [&[][..], &[order(1, override_of("bots", user("bob"), "500", "500"))]] {
+        let policy = compose(Sources { file: Some(file), orders, ..Sources::default() }).policy;
+        assert_eq!(met(&policy, &facts), ["bots"], "{} orders", orders.len());
+    }
+}
+
 #[test]
 fn what_is_ordered_wins_over_what_rules_say() {
     let orders = [order(1, allow(user("eve"))), order(2, block(user("root")))];

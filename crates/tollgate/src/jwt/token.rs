@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Header, decode_header};
 use serde_json::Value;
 
-use super::TokenFault;
+use super::{TokenFault, claims_json};
 
 /// Longest token that is read, in bytes.
 pub const TOKEN_BYTES_MAX: usize = 16_384;
@@ -67,7 +67,7 @@ fn decoded(part: &str) -> Result<Vec<u8>, TokenFault> {
 }
 
 fn object(part: &str) -> Result<Value, TokenFault> {
-    let value: Option<Value> = serde_json::from_slice(&decoded(part)?).ok();
+    let value = claims_json::read(&decoded(part)?);
     value.filter(Value::is_object).ok_or(TokenFault::Malformed)
 }
 

@@ -44,3 +44,24 @@ async fn more_rules_than_can_be_enforced_together_are_503_and_nobody_passes() {
     assert_eq!(refused.header("content-type"), "application/problem+json");
     assert_eq!((served.calls(), served.layer.stats().denied), (0, 1));
 }
+
+#[tokio::test]
+async fn encoded_paths_lead_past_no_rule() {
+    let served = Served::new("{name: login, scope: ip, path: /api/login, rate: 1/h, burst: 1}").await;
+    assert_eq!(served.get("/api/login").await.status, StatusCode::OK);
+    for path in ["/api%2flogin", "/api%5Clogin", "/api/login%20", "/api/login%00"] {
+        assert_eq!(served.get(path).await.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_refuses_encoded_paths_answers_400() {
+    let policy = "{path_encoded: refuse, rules: [{name: all, scope: ip, rate: 1/h, burst: 100}]}";
+    let served = Served::new(policy).await;
+    let refused = served.get("/a%2fb").await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(refused.header("tollgate-reason"), "path_encoded");
+    assert_eq!(refused.header("content-type"), "application/problem+json");
+    assert_eq!(served.calls(), 0, "the handler never saw it");
+    assert_eq!(served.get("/").await.status, StatusCode::OK);
+}

@@ -1,13 +1,15 @@
-use regex::Regex;
 use serde_json::json;
 
 use super::*;
 use crate::built_by_hand::{claim, header, header_fields, host, is, path};
+use crate::path::PathForm;
 use crate::request::RequestRoom;
-use crate::{Claims, Facts, MethodSet};
+use crate::{Claims, Facts, MethodSet, Regex};
+
+const WIDE: View = View { trusts_upstream: false, reading: Reading::Wide, form: PathForm::Sent };
 
 fn check(condition: &Condition, facts: &Facts<'_>) -> bool {
-    holds(condition, &Request::new(facts, &mut RequestRoom::default()), false)
+    holds(condition, &Request::new(facts, &mut RequestRoom::default()), WIDE)
 }
 
 fn get(target: &str) -> Facts<'_> {
@@ -62,7 +64,8 @@ fn methods_are_sets() {
     let writes = Condition::Method(MethodSet::of("POST").with(MethodSet::of("PUT")));
     assert!(check(&writes, &Facts::new("PUT", "/")));
     assert!(!check(&writes, &Facts::new("GET", "/")));
-    assert!(!check(&writes, &Facts::new("put", "/")));
+    assert!(check(&writes, &Facts::new("put", "/")), "some servers take `put` for `PUT`");
+    assert!(!check(&writes, &Facts::new("putt", "/")));
 }
 
 #[test]
@@ -114,7 +117,8 @@ fn a_forged_plan_chooses_no_tier() {
     assert!(!check(&enterprise, &forged));
     assert!(check(&enterprise, &Facts { claims: Claims::Verified(&claims), ..get("/") }));
     let request_room = &mut RequestRoom::default();
-    assert!(holds(&enterprise, &Request::new(&forged, request_room), true));
+    let view = View { trusts_upstream: true, ..WIDE };
+    assert!(holds(&enterprise, &Request::new(&forged, request_room), view));
 }
 
 #[test]

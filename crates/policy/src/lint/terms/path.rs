@@ -27,7 +27,7 @@ pub(super) fn covers(outer: &PathTest, inner: &PathTest) -> bool {
         return false;
     }
     match (&outer.pattern, &inner.pattern) {
-        (PathPattern::Glob { regex, .. }, PathPattern::Exact(path)) => regex.is_match(&seen_by(outer, path)),
+        (PathPattern::Glob { regex, .. }, PathPattern::Exact(path)) => regex.is_match(&*seen_by(outer, path)),
         (PathPattern::Glob { text: outer_text, .. }, PathPattern::Glob { text, .. }) => {
             outer_text == text
                 && outer.is_case_sensitive == inner.is_case_sensitive
@@ -51,7 +51,7 @@ pub(super) fn excludes(one: &PathTest, other: &PathTest) -> bool {
             && !glob.is_case_sensitive
             && !glob.keeps_trailing_slash
         {
-            return !regex.is_match(&seen_by(glob, path));
+            return !regex.is_match(&*seen_by(glob, path));
         }
     }
     match (shape(one, true, true), shape(other, true, true)) {

@@ -129,7 +129,7 @@ fn value(rng: &mut fastrand::Rng) -> Condition {
     let networks = ["10.0.0.0/8", "10.0.0.0/16", "11.0.0.0/8", "0.0.0.0/0"];
     let test = match rng.u8(0..4) {
         0 => ValueTest::OneOf(values.filter(|_| rng.bool()).map(|value| (*value).into()).collect()),
-        1 => ValueTest::Matches(regex::Regex::new(["^p", "q", "0", "^1"][rng.usize(0..4)]).unwrap()),
+        1 => ValueTest::Matches(crate::Regex::new(["^p", "q", "0", "^1"][rng.usize(0..4)]).unwrap()),
         2 => ValueTest::Within(
             networks.iter().filter(|_| rng.bool()).map(|net| net.parse().unwrap()).collect(),
         ),

@@ -23,7 +23,7 @@ fn host(text: &str) -> Condition {
 }
 
 fn matches(source: KeySource, regex: &str) -> Condition {
-    Condition::Value(source, ValueTest::Matches(regex::Regex::new(regex).unwrap()))
+    Condition::Value(source, ValueTest::Matches(crate::Regex::new(regex).unwrap()))
 }
 
 #[test]

@@ -4,23 +4,22 @@ use std::net::Ipv4Addr;
 
 use fastrand::Rng;
 use ipnet::IpNet;
-use regex::Regex;
 use serde_json::json;
 use tollgate_core::Cost;
 
 use super::naive;
 use crate::built_by_hand::{claim, header, header_fields, host, is, path, policy, rule};
 use crate::{
-    Action, Claims, Client, Condition, CostPlan, CostSource, Facts, KeyShape, KeySource, KillSwitch,
-    MethodSet, Missing, Mode, Outcome, PathPattern, PathTest, Policy, Rule, RuleBook, Ruling, Source,
-    ValueTest,
+    Action, Claims, Client, Condition, CostPlan, CostSource, Facts, Headers, KeyShape, KeySource, KillSwitch,
+    MethodSet, Missing, Mode, Outcome, PathEncoded, PathPattern, PathTest, Policy, Regex, Rule, RuleBook,
+    Ruling, Source, ValueTest,
 };
 
 const PATHS: [&str; 14] = [
     "/", "/*", "/a", "/a/b", "/a/*", "/a/b/*", "/{x}", "/{x}/b", "/a/{x}", "/{x}/{y}", "/a/**/c", "/*/b",
     "/**", "/a/b*",
 ];
-const TARGETS: [&str; 16] = [
+const TARGETS: [&str; 39] = [
     "/",
     "/a",
     "/A/",
@@ -37,17 +36,40 @@ const TARGETS: [&str; 16] = [
     "http://h.x/a/b",
     "",
     "/a/bc?x=1&x=2",
+    "/a%2fb",
+    "/a%5Cb?x=1;x=bob",
+    "/c%2f..%2fa/b%20?x=%ff",
+    "/a/b%00c?X=1",
+    "/a/..%2fb?x=bob;",
+    "/a\\b%20%20/;p?x=1#&x=2",
+    "/A%2F%20?x=",
+    "http://h.x/a%2fb?x=%zz",
+    "/a;%2fb",
+    "/c;%2f..%2fa/b",
+    "/a%2fb%5c..%5c..",
+    "/a%2fc%5cd%2f..%2fb",
+    "/a\\c%2fd\\..\\b",
+    "/c%00%2f..%2fa%2fb",
+    "/a%2f.%2f..%20/b;x%00",
+    "/a;\\x%00/b",
+    "/a/b%0a",
+    "/a%c2%a0/b%a0;q?%20x=bob",
+    "//c/a/b?x=1&x[]=bob",
+    "/\\c/a%2fb%0a?x[0]=1",
+    "///c\\a\\..\\b",
+    "//c?x%00y=bob",
+    "http://h.x//a/b?x=1&%a0X+=2",
 ];
 const HOSTS: [&str; 6] = ["", "x", "h.x", "H.X:80", "g.h.x", "y"];
 const HOST_PATTERNS: [&str; 5] = ["x", "h.x", "*.x", "*.h.x", "y"];
-const METHODS: [&str; 4] = ["GET", "POST", "PUT", "BREW"];
+const METHODS: [&str; 6] = ["GET", "POST", "PUT", "BREW", "post", "HEAD"];
 
 fn pick<T: Clone>(random: &mut Rng, from: &[T]) -> T {
     from[random.usize(..from.len())].clone()
 }
 
 fn source(random: &mut Rng) -> KeySource {
-    match random.u8(..11) {
+    match random.u8(..12) {
         0 => KeySource::Address,
         1 => KeySource::Prefix { v4: 24, v6: 64 },
         2 => header("k"),
@@ -58,6 +80,7 @@ fn source(random: &mut Rng) -> KeySource {
         7 => KeySource::Method,
         8 => KeySource::Host,
         9 => KeySource::User,
+        10 => header("x-k"),
         _ => KeySource::Plan,
     }
 }
@@ -131,9 +154,16 @@ fn client(random: &mut Rng) -> Client {
         1 => Client::Within(IpNet::new(Ipv4Addr::new(10, 0, 0, random.u8(..3)).into(), 32).unwrap()),
         2 => Client::Within(IpNet::new(Ipv4Addr::new(10, 0, 0, 0).into(), 31).unwrap()),
         _ => {
-            let keys = vec![header("k")];
-            let key =
-                Rule { keys: keys.clone(), ..rule("k") }.key_of(pick(random, &["1", "bob", "anonymous"]));
+            // A claim is typed as text, not as a number.
+            let (source, typed) = match random.u8(..5) {
+                0 => (header("k"), "1"),
+                1 => (header("k"), "bob"),
+                2 => (header("k"), "anonymous"),
+                3 => (claim("sub"), "bob"),
+                _ => (claim("sub"), "anonymous"),
+            };
+            let keys = vec![source];
+            let key = Rule { keys: keys.clone(), ..rule("k") }.key_of(typed);
             Client::Key {
                 shape: KeyShape { keys, trusts_upstream_claims: false }.into(),
                 key: key.unwrap().into(),
@@ -172,6 +202,9 @@ fn random_policy(random: &mut Rng) -> Policy {
     let mut policy = policy(rules);
     policy.mode = pick(random, &[Mode::Enforce, Mode::Enforce, Mode::Enforce, Mode::Shadow, Mode::Off]);
     if random.u8(..8) == 0 {
+        policy.path_encoded = PathEncoded::Refuse;
+    }
+    if random.u8(..8) == 0 {
         let until_unix_s = random.bool().then(|| random.u64(..20));
         let condition = condition(random, 1);
         policy.kill_switches.push(KillSwitch {
@@ -187,16 +220,76 @@ fn random_policy(random: &mut Rng) -> Policy {
     policy
 }
 
+/// Header fields of any bytes.
+#[derive(Default)]
+pub(super) struct RawHeaders<'h>(pub(super) Vec<(&'static str, &'h [u8])>);
+
+impl Headers for RawHeaders<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        let mut lines = self.0.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        let only = lines.next().filter(|_| lines.next().is_none())?;
+        std::str::from_utf8(only.1).ok()
+    }
+
+    fn each_name(&self, visit: &mut dyn FnMut(&str)) {
+        self.0.iter().for_each(|(field, _)| visit(field));
+    }
+
+    fn each_value(&self, name: &str, visit: &mut dyn FnMut(&str)) {
+        self.each_line(name, &mut |line| std::str::from_utf8(line).into_iter().for_each(&mut *visit));
+    }
+
+    fn each_line(&self, name: &str, visit: &mut dyn FnMut(&[u8])) {
+        let lines = self.0.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
+        lines.for_each(|(_, line)| visit(line));
+    }
+}
+
 /// Asks `check` with random facts.
 fn with_facts(random: &mut Rng, check: impl FnOnce(&Facts<'_>)) {
-    let mut fields = Vec::new();
-    for (name, value) in [("K", "1"), ("k", "bob"), ("cookie", "c=1; d=2"), ("Cookie", "c=bob")] {
-        if random.bool() {
-            fields.push((name, value));
+    let long = [b"bob".as_slice(), &[b'x'; 2_000]].concat();
+    let longer = b"1".repeat(5_000);
+    let mut headers = RawHeaders::default();
+    for (name, value) in [
+        ("K", &b"1"[..]),
+        ("k", b"bob"),
+        ("cookie", b"c=1; d=2"),
+        ("Cookie", b"c=bob"),
+        ("cookie", b"c=1; d=\xff"),
+        ("cookie", b"c=\xff"),
+        ("cookie", b"c=\"bob\""),
+        ("cookie", b"d=1; c=\"b\\157%62\""),
+        ("cookie", b"c=%31"),
+        ("cookie", b"c=%62ob%"),
+        ("cookie", b"c=bob%ff"),
+        ("cookie", b"d=1, c=bob"),
+        ("cookie", b"c=bob d=1"),
+        ("cookie", b"c\xa0=bob"),
+        ("cookie", b"c=1\xc2\xa0"),
+        ("cookie", b"d=1\xa0c=bob"),
+        ("cookie", b"d=1; C=bob"),
+        ("cookie", b"c[]=1"),
+        ("k", b"bob\xff"),
+        ("k", b"bob\xa0"),
+        ("x-k", b"bob"),
+        ("X-K", b"\xc2\xa01"),
+        ("X_K", b"bob"),
+        ("k", b""),
+        ("k", &long),
+        ("k", &longer),
+        ("authorization", b"Bearer a.b.c"),
+        ("authorization", b"\xff"),
+        ("authorization", b"\xff"),
+    ] {
+        if random.u8(..6) == 0 {
+            headers.0.push((name, value));
         }
     }
-    let headers = header_fields(&fields);
-    let claims = json!({"sub": pick(random, &["bob", "1", "alice"])});
+    let claims = match random.u8(..4) {
+        0 => json!({"sub": ["bob", "1"]}),
+        1 => json!({"sub": ["alice", {"x": 1}]}),
+        _ => json!({"sub": pick(random, &["bob", "1", "alice", ""])}),
+    };
     check(&Facts {
         method: pick(random, &METHODS),
         target: pick(random, &TARGETS),
@@ -215,7 +308,7 @@ fn with_facts(random: &mut Rng, check: impl FnOnce(&Facts<'_>)) {
 
 #[test]
 fn the_rule_book_rules_as_the_naive_walk_does() {
-    let (mut seen, mut plain) = ([0_usize; 6], 0);
+    let (mut seen, mut plain) = ([0_usize; 7], 0);
     for seed in 0..1_200 {
         let mut random = Rng::with_seed(seed);
         let book = RuleBook::new(random_policy(&mut random));
@@ -246,6 +339,7 @@ fn number_of(ruling: Ruling) -> usize {
         Ruling::KeyMissing { .. } => 3,
         Ruling::Killed { .. } => 4,
         Ruling::TooManyRules => 5,
+        Ruling::PathRefused => 6,
     }
 }
 

@@ -9,7 +9,7 @@ use tollgate_core::{CHARGES_MAX, Cost};
 use crate::built_by_hand::{claim, header, header_fields, is, path, policy, rule};
 use crate::{
     Action, Claims, Condition, CostPlan, CostSource, Facts, Hit, KeySource, KillSwitch, MethodSet, Missing,
-    Mode, Policy, Rule, RuleBook, Ruling, Source,
+    Mode, PathEncoded, Policy, Rule, RuleBook, Ruling, Source, ValueTest,
 };
 
 /// A hit, to keep.
@@ -343,5 +343,152 @@ fn no_request_however_odd_stops_the_rule_book() {
             assert_eq!(rule_on(&book, &facts).0, Ruling::ByBuckets);
             assert_eq!(book.explain(&facts, 0).ruling, Ruling::ByBuckets);
         }
+    }
+}
+
+/// H4, M1: an ambiguous value is no key, no way past a rule that restricts, and no way into one that favors.
+#[test]
+fn ambiguous_values_choose_nothing() {
+    let headers = header_fields(&[("k", "pro"), ("k", "free")]);
+    let twice = Facts { headers: &headers, ..get("/") };
+    let on_pro = |name: &str| Rule { condition: is(header("k"), &["pro"]), ..rule(name) };
+    let grouped = |one: Rule| Rule { group: Some(0), ..one };
+    let tiers = vec![grouped(on_pro("pro")), grouped(rule("rest"))];
+    assert_eq!(names(policy(tiers.clone()), &twice), ["rest"]);
+    let once = header_fields(&[("k", "pro")]);
+    assert_eq!(names(policy(tiers), &Facts { headers: &once, ..get("/") }), ["pro"]);
+    assert_eq!(names(policy(vec![on_pro("limit")]), &twice), ["limit"]);
+    let allow = Rule { action: Action::Allow, ..on_pro("allow") };
+    assert_eq!(names(policy(vec![allow]), &twice), Vec::<String>::new());
+    let block = RuleBook::new(policy(vec![Rule { action: Action::Block, ..on_pro("block") }]));
+    assert_eq!(rule_on(&block, &twice).0, Ruling::Blocked { rule: 0 });
+
+    let keyed = |missing| Rule { keys: vec![header("k")], missing, ..rule("keyed") };
+    let skipping = RuleBook::new(policy(vec![keyed(Missing::Skip)]));
+    assert_eq!(rule_on(&skipping, &twice).1[0].key, [0], "it counts as anonymous");
+    assert_eq!(rule_on(&skipping, &get("/")).1, [], "it is missing, and skipped");
+    let denying = RuleBook::new(policy(vec![keyed(Missing::Deny)]));
+    assert_eq!(rule_on(&denying, &twice).0, Ruling::KeyMissing { rule: 0 });
+    let better = vec![grouped(keyed(Missing::Skip)), grouped(rule("rest"))];
+    assert_eq!(names(policy(better), &twice), ["keyed", "rest"], "the better tier is not chosen instead");
+    let elsewhere = Rule { condition: path("/admin"), ..rule("admin") };
+    let ends = vec![grouped(keyed(Missing::Skip)), grouped(elsewhere)];
+    assert_eq!(names(policy(ends), &twice), ["keyed"], "a later tier that does not match leaves no gap");
+    let taken = vec![grouped(rule("first")), grouped(keyed(Missing::Skip))];
+    assert_eq!(names(policy(taken), &twice), ["first"], "an earlier tier ends the group");
+}
+
+/// Two `Authorization` lines: the service may read the token that the gate does not.
+#[test]
+fn claims_of_an_ambiguous_token_are_ambiguous() {
+    let keyed = Rule { keys: vec![claim("sub")], missing: Missing::Skip, ..rule("by-claim") };
+    let twice = header_fields(&[("authorization", "Bearer a"), ("Authorization", "Bearer b")]);
+    let facts = Facts { headers: &twice, ..get("/") };
+    assert_eq!(names(policy(vec![keyed.clone()]), &facts), ["by-claim"]);
+    assert_eq!(names(policy(vec![keyed]), &get("/")), Vec::<String>::new());
+}
+
+/// M2.
+#[test]
+fn both_forms_of_a_path_count() {
+    let at = |name: &str, pattern: &str| Rule { condition: path(pattern), ..rule(name) };
+    let limits = || policy(vec![at("login", "/api/login"), at("files", "/files/*")]);
+    for target in [
+        "/api%2flogin",
+        "/api%5Clogin",
+        "/api\\login",
+        "/api/login%20",
+        "/api/login%2f",
+        "/api/login%00",
+        "/x%2f../api/login",
+    ] {
+        assert_eq!(names(limits(), &get(target)), ["login"], "{target}");
+    }
+    assert_eq!(names(limits(), &get("/files/..%2fapi%2flogin")), ["login", "files"], "one form each");
+    assert_eq!(names(limits(), &get("/api%252flogin")), Vec::<String>::new(), "nothing is decoded twice");
+
+    let allow = |pattern: &str| {
+        let book = RuleBook::new(policy(vec![Rule { action: Action::Allow, ..at("allow", pattern) }]));
+        move |target: &str| rule_on(&book, &get(target)).0
+    };
+    assert_eq!(allow("/free/*")("/free/a"), Ruling::Allowed { rule: 0 });
+    assert_eq!(allow("/free/*")("/free/a%2fb"), Ruling::Allowed { rule: 0 }, "both forms are below it");
+    assert_eq!(allow("/free/*")("/free/..%2fadmin"), Ruling::ByBuckets);
+    assert_eq!(allow("/free/*")("/x%2f../free/a"), Ruling::ByBuckets, "as sent it is not below it");
+
+    // Each form has its tier, so no spelling leads into a better one.
+    let grouped = |one: Rule| Rule { group: Some(0), ..one };
+    let tiers = || {
+        policy(vec![
+            grouped(at("static", "/static/*")),
+            grouped(at("login", "/login")),
+            grouped(rule("rest")),
+        ])
+    };
+    assert_eq!(names(tiers(), &get("/static/..%2flogin")), ["static", "login"]);
+    assert_eq!(names(tiers(), &get("/static/..%2fapi")), ["static", "rest"]);
+    assert_eq!(names(tiers(), &get("/static/a%2fb")), ["static"]);
+}
+
+/// M2: encoding a path gives no second bucket.
+#[test]
+fn a_key_takes_the_decoded_path() {
+    let book = RuleBook::new(policy(vec![Rule { keys: vec![KeySource::Path], ..rule("by-path") }]));
+    let key = |target: &str| rule_on(&book, &get(target)).1[0].key.clone();
+    for target in ["/a%2fb", "/a%5cb", "/a\\b/", "/a/b%20", "/a/b%00x", "/A%2F%2E/b", "/a;x%2fy/b"] {
+        assert_eq!(key(target), key("/a/b"), "{target}");
+    }
+    assert_ne!(key("/a%252fb"), key("/a/b"));
+    let typed = book.policy().rules[0].key_of("/a%2fb").unwrap();
+    assert_eq!(*typed, *key("/a/b"), "an operator may type either form");
+}
+
+#[test]
+fn a_policy_may_refuse_encoded_paths() {
+    let blocked = Rule { condition: path("/bad"), action: Action::Block, ..rule("bad") };
+    let refusing = |mode| Policy {
+        path_encoded: PathEncoded::Refuse,
+        mode,
+        ..policy(vec![blocked.clone(), rule("all")])
+    };
+    let book = RuleBook::new(refusing(Mode::Enforce));
+    for target in ["/a%2fb", "/a%5cb", "/a\\b", "/a%20", "/a%20/b", "/a%00", "/bad%2f"] {
+        assert_eq!(rule_on(&book, &get(target)).0, Ruling::PathRefused, "{target}");
+    }
+    for target in ["/a/b", "/a%20b", "/a%252fb", "/a?x=%2f", "/a#%2f", "*", "http://h%2f.x/a"] {
+        assert_eq!(rule_on(&book, &get(target)).0, Ruling::ByBuckets, "{target}");
+    }
+    assert_eq!(rule_on(&RuleBook::new(refusing(Mode::Shadow)), &get("/a%2fb")).0, Ruling::ByBuckets);
+}
+
+/// L4.
+#[test]
+fn a_method_is_the_same_in_every_case() {
+    let posts = Rule {
+        condition: Condition::Method(MethodSet::of("POST")),
+        keys: vec![KeySource::Method],
+        ..rule("posts")
+    };
+    let book = RuleBook::new(policy(vec![posts]));
+    let key = |method: &'static str| rule_on(&book, &Facts::new(method, "/")).1[0].key.clone();
+    assert_eq!((key("post"), key("Post")), (key("POST"), key("POST")));
+}
+
+/// H7: what a regex or a glob cannot read whole matches where a rule restricts, and only there.
+#[test]
+fn patterns_read_a_bounded_part_of_a_value() {
+    let long = "x".repeat(1_025);
+    let headers = header_fields(&[("k", &long)]);
+    let target = format!("/files/{}", "a/".repeat(600));
+    let facts = Facts { headers: &headers, ..get(&target) };
+    let regex = Condition::Value(header("k"), ValueTest::Matches(crate::Regex::new("^y$").unwrap()));
+    for (condition, expected) in
+        [(regex, true), (path("/files/**/x.png"), true), (path("/other/**/x.png"), false)]
+    {
+        let on =
+            |action| RuleBook::new(policy(vec![Rule { condition: condition.clone(), action, ..rule("r") }]));
+        let blocks = rule_on(&on(Action::Block), &facts).0 == Ruling::Blocked { rule: 0 };
+        assert_eq!(blocks, expected, "{condition:?}");
+        assert_eq!(rule_on(&on(Action::Allow), &facts).0, Ruling::ByBuckets, "{condition:?}");
     }
 }
