@@ -139,10 +139,38 @@ impl Log {
         if self.entries.len() <= LOG_ENTRIES_MAX {
             return 1;
         }
+        1 - self.merge_oldest()
+    }
+
+    /// Counts the two oldest charges as one, as long as the younger: less is admitted, never more. Returns by how many entries
+    /// the log has shrunk.
+    pub fn merge_oldest(&mut self) -> usize {
+        if self.entries.len() < 2 {
+            return 0;
+        }
         if let (Some(oldest), Some(next)) = (self.entries.pop_front(), self.entries.front_mut()) {
             self.used = self.used - u128::from(oldest.micros) + next.add(oldest.micros);
         }
-        0
+        1
+    }
+
+    /// Counts every two neighboring charges as one, as long as the younger: less is admitted, never more. Returns by how many
+    /// entries the log has shrunk.
+    pub fn halve(&mut self) -> usize {
+        let before = self.entries.len();
+        let (mut halved, mut used) = (VecDeque::with_capacity(before.div_ceil(2)), 0);
+        let mut entries = core::mem::take(&mut self.entries).into_iter();
+        while let Some(older) = entries.next() {
+            let mut kept = older;
+            if let Some(younger) = entries.next() {
+                kept = younger;
+                kept.add(older.micros);
+            }
+            used += u128::from(kept.micros);
+            halved.push_back(kept);
+        }
+        (self.entries, self.used) = (halved, used);
+        before - self.entries.len()
     }
 
     /// Gives back up to `micros`, the youngest charges first. Returns how many micro-tokens and how many entries that were.

@@ -9,6 +9,7 @@ mod in_order;
 mod judgement;
 mod most_within;
 mod promise;
+mod worst_ratio;
 
 use tollgate_core::Moment;
 
@@ -19,6 +20,7 @@ pub use judgement::{Judgement, Worst};
 pub use most_within::{Busiest, most_within};
 pub use promise::Promise;
 use promise::Ruler;
+pub use worst_ratio::worst_ratio;
 
 /// Judges a history whose keys all have the same promise.
 pub fn judge(events: Vec<Event>, promise: &Promise) -> Judgement {

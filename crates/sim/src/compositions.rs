@@ -47,6 +47,7 @@ pub fn run(bytes: &[u8]) -> Read {
         plain_rows: &said.rows,
         orders: &said.orders,
         now_unix_s: i64::from(NOW_UNIX_S),
+        stop: None,
     };
     let (first, second) = (Policy::compose(&sources), Policy::compose(&sources));
     assert_eq!(format!("{first:?}"), format!("{second:?}"));

@@ -5,7 +5,7 @@
 
 use std::fmt::Display;
 
-use tollgate::{Breadth, CHARGES_MAX, Clock, Crowding, KEYS_MAX, Limiter, Rule, Verdict};
+use tollgate::{Breadth, CHARGES_MAX, Clock, KEYS_MAX, Limiter, Rule, TableFull, Verdict};
 use tollgate_core::{Burst, Cost, Limit, Moment, Rate, Span, Tokens};
 
 use crate::checker::worst_in_order;
@@ -114,12 +114,12 @@ impl<'a> Input<'a> {
     }
 
     fn limiter(&mut self, limit: Limit, start: Moment) -> Option<Limiter> {
-        let crowdings = [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow];
-        let crowding = crowdings[usize::from(self.byte() % 3)];
+        let modes = [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow];
+        let table_full = modes[usize::from(self.byte() % 3)];
         let keys = usize::try_from(self.number()).unwrap_or(usize::MAX);
         // What can be counted but not made here is made smaller.
         let keys = if keys > KEYS_MAX { keys } else { keys.min(KEYS_MADE_MAX) };
-        let settings = Limiter::builder().keys_max(keys).crowding(crowding).clock(Clock::manual(start));
+        let settings = Limiter::builder().keys_max(keys).table_full(table_full).clock(Clock::manual(start));
         said(settings.build(limit))
     }
 

@@ -175,7 +175,7 @@ impl Subject for MemorySubject {
             }
             Err(ReserveError::Denied(verdict)) => Err(outcome_of(verdict)),
             Err(ReserveError::ZeroTimeout) => Err(Outcome::Invalid(Fault::ZeroTimeout)),
-            Err(_) => Err(Outcome::Crowded),
+            Err(_) => Err(Outcome::TableFull),
         }
     }
 

@@ -46,7 +46,16 @@ pub fn run(bytes: &[u8]) -> Read {
             return Read::Refused;
         }
     };
-    let headers = vec![("X-Api-Key".to_owned(), "k".to_owned()), ("Cookie".to_owned(), "a=b; c".to_owned())];
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let headers = vec![field("X-Api-Key", "k"), field("Cookie", "a=b; c")];
+    let twice = vec![
+        field("X-Api-Key", "k"),
+        field("x-api-key", "j"),
+        field("Cookie", "a=b; session=1; a=c"),
+        field("Cookie", "session=2"),
+        field("Authorization", "Bearer a"),
+        field("Authorization", "Bearer b"),
+    ];
     let requests = [
         Facts::new("GET", "/"),
         Facts {
@@ -59,6 +68,11 @@ pub fn run(bytes: &[u8]) -> Read {
             plan: Some("pro"),
             host: "a.example.com:80",
             ..Facts::new("X", "http://h/%2e%2e//x")
+        },
+        Facts {
+            address: Some([192, 0, 2, 1].into()),
+            headers: &twice,
+            ..Facts::new("post", "/api%2fsearch%20?q=1&q=2;Q=3&page=%ff#q=4")
         },
     ];
     for facts in &requests {

@@ -5,7 +5,7 @@
 use std::net::IpAddr;
 
 use tollgate::policy::{
-    Claims, ClientAddressSettings, Facts, ForwardingHeader, Policy, RuleBook, Trust, client_address,
+    Claims, ClientAddressSettings, Facts, ForwardingHeader, Policy, RuleBook, Ruling, Trust, client_address,
     normal_path,
 };
 
@@ -19,6 +19,8 @@ rules:
   - {name: user, limit_keys: [user, plan, fingerprint], match: {not: {'header:x': {regex: '^a+$'}}}, rate: 1/s, burst: 5}
   - {name: cost, limit_keys: [], cost_source: 'header:x-cost', max_cost: 5, rate: 1/s, burst: 5}
   - {name: network, scope: ip, match: {'ip:address': {cidr: [10.0.0.0/8, '2001:db8::/32']}, host: '*.example.com'}, rate: 1/s, burst: 5}
+  - {name: restrict, limit_keys: ['cookie:session'], missing: skip, match: {any: [{'header:x': a}, {'query:page': {regex: b}}]}, rate: 1/s, burst: 5}
+  - {name: favor, action: allow, match: {'header:x': a, 'cookie:session': {present: true}, path: '/free/*', not: {'query:page': b}}}
 ";
 
 /// Reads lines of `bytes` as method, target, host, user, plan, claims and header fields, and puts them to a policy.
@@ -60,13 +62,45 @@ pub fn run(bytes: &[u8]) {
         ..Facts::new(method, target)
     };
     let book = RuleBook::new(policy());
+    // A request with every header field twice gains no allow rule that tests one of them.
+    let twice: Vec<(String, String)> = headers.iter().chain(&headers).cloned().collect();
+    let ambiguous = Facts { headers: &twice, ..facts };
+    let favored = book.rule_on(&ambiguous, 0, |_| {});
+    assert!(!matches!(favored, Ruling::Allowed { .. }), "{favored:?}");
+    assert_eq!(book.explain(&ambiguous, 0).ruling, favored);
+    spelled_cookie_is_one_client(&book, facts);
     let (mut hits, explained) = (0, book.explain(&facts, 0));
     let ruling = book.rule_on(&facts, 0, |hit| {
         assert!(hit.key.len() <= 512 && hit.cost.as_micros() > 0 && hit.cost.as_micros() <= 5_000_000);
         hits += 1;
     });
     assert_eq!(explained.ruling, ruling);
-    assert!(hits <= 7);
+    assert!(hits <= 8);
+}
+
+/// The user's name as a cookie, plain and percent-encoded in quotation marks: one key, and no way into an allow rule.
+fn spelled_cookie_is_one_client(book: &RuleBook, facts: Facts<'_>) {
+    let plain = facts.user.unwrap_or_default();
+    let Some((first, rest)) = plain.split_at_checked(1) else { return };
+    if !plain.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return;
+    }
+    let encoded = format!("%{:02x}{rest}", first.as_bytes()[0]);
+    let fields = [("x", "a"), ("x-api-key", "a")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let keys_of = |cookie: String| {
+        let headers = [&fields[..], &[("cookie".to_owned(), cookie)]].concat();
+        let mut keys = Vec::new();
+        let facts = Facts { headers: &headers, ..facts };
+        let ruling = book.rule_on(&facts, 0, |hit| {
+            keys.extend((hit.rule <= 1).then(|| hit.key.to_vec()));
+        });
+        (ruling, keys)
+    };
+    let (plain, quoted) = (keys_of(format!("session={plain}")), keys_of(format!("session=\"{encoded}\"")));
+    assert!(!matches!(quoted.0, Ruling::Allowed { .. }), "an encoded cookie gains no allow rule");
+    if plain.0 == Ruling::ByBuckets {
+        assert_eq!(plain.1, quoted.1, "an encoded cookie has another key");
+    }
 }
 
 fn policy() -> Policy {

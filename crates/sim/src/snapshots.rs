@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::{env, fs, process};
 
 use siphasher::sip::SipHasher13;
-use tollgate::{BuildError, Burst, Clock, Cost, Crowding, Limit, Limiter, LimiterBuilder, Moment, Rate};
+use tollgate::{BuildError, Burst, Clock, Cost, Limit, Limiter, LimiterBuilder, Moment, Rate, TableFull};
 
 /// The table that an input may be a snapshot of.
 pub const KEYS_MAX: usize = 40;
@@ -69,9 +69,10 @@ fn snapshot_of(version: u8, content: &[u8]) -> Vec<u8> {
 }
 
 fn settings(choice: u8) -> LimiterBuilder {
-    let crowding = [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(choice % 3)];
+    let table_full =
+        [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow][usize::from(choice % 3)];
     let settings = Limiter::builder().keys_max(KEYS_MAX).explicit_keys_max(KEYS_MAX);
-    settings.crowding(crowding).clock(Clock::manual(START))
+    settings.table_full(table_full).clock(Clock::manual(START))
 }
 
 fn limit() -> Limit {

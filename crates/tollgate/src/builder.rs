@@ -17,7 +17,7 @@ use crate::memory::explicit::table::Table as ExplicitTable;
 use crate::memory::meters::Meters;
 use crate::memory::store::Store;
 use crate::memory::table::{KEYS_MAX, Table};
-use crate::memory::{Crowding, LimitId};
+use crate::memory::{LimitId, TableFull};
 use crate::once::{IDEMPOTENCY_KEYS_DEFAULT, Remembered};
 use crate::reservation::RESERVATIONS_DEFAULT;
 use crate::reservation_id::ReservationIds;
@@ -32,7 +32,7 @@ use crate::waiting::Queues;
 pub const KEYS_DEFAULT: usize = 100_000;
 /// How many keys with limits of the caller's a limiter holds unless told otherwise: 4.6 MB, from the first such check on.
 pub const EXPLICIT_KEYS_DEFAULT: usize = 100_000;
-/// How many charges all sliding logs of a limiter remember together unless told otherwise: 16 MB.
+/// How many charges the sliding logs of a rule remember together by default: 16 MB, and 330 bytes for each client.
 pub const LOG_ENTRIES_DEFAULT: usize = 1_000_000;
 
 /// Settings for a [`Limiter`].
@@ -41,13 +41,14 @@ pub const LOG_ENTRIES_DEFAULT: usize = 1_000_000;
 pub struct LimiterBuilder {
     keys_max: usize,
     explicit_keys_max: usize,
-    crowding: Crowding,
+    table_full: TableFull,
     log_entries_max: usize,
     reservations_max: usize,
     idempotency_keys_max: usize,
     debt_max: Option<Tokens>,
     clock: Option<Clock>,
     snapshot: Option<PathBuf>,
+    adopted_keys_max: usize,
     #[cfg(feature = "policy")]
     pub(crate) keeps_keys: bool,
 }
@@ -57,13 +58,14 @@ impl Default for LimiterBuilder {
         Self {
             keys_max: KEYS_DEFAULT,
             explicit_keys_max: EXPLICIT_KEYS_DEFAULT,
-            crowding: Crowding::default(),
+            table_full: TableFull::default(),
             log_entries_max: LOG_ENTRIES_DEFAULT,
             reservations_max: RESERVATIONS_DEFAULT,
             idempotency_keys_max: IDEMPOTENCY_KEYS_DEFAULT,
             debt_max: None,
             clock: None,
             snapshot: None,
+            adopted_keys_max: 0,
             #[cfg(feature = "policy")]
             keeps_keys: false,
         }
@@ -86,14 +88,17 @@ impl LimiterBuilder {
     }
 
     /// What happens to a new client when nothing in its part of the table is full. Clients whose limits come with the call cannot
-    /// share an overflow bucket: to them [`Crowding::SharedOverflow`] is [`Crowding::Inherit`].
-    pub fn crowding(mut self, crowding: Crowding) -> Self {
-        self.crowding = crowding;
+    /// share an overflow bucket: to them [`TableFull::SharedOverflow`] is [`TableFull::Inherit`].
+    pub fn table_full(mut self, table_full: TableFull) -> Self {
+        self.table_full = table_full;
         self
     }
 
-    /// How many charges all sliding logs remember together, 16 bytes each. When there is no room for another, whoever would need
-    /// it is denied. Overruns that are committed, and what a snapshot restores, are remembered all the same.
+    /// How many charges the sliding logs of one rule remember together, 16 bytes each; every log takes about 330 bytes besides.
+    /// [`crate::Rule::set_log_entries_max`] changes it for a rule; the rules of a policy without a bound of their own share it.
+    /// When there is no room for another, a client that has a log goes on: its oldest charges count as one. A new client gets room
+    /// by merging charges of long logs, or is denied. Overruns that are committed, and what a snapshot restores, are remembered
+    /// all the same.
     pub fn log_entries_max(mut self, entries: usize) -> Self {
         self.log_entries_max = entries;
         self
@@ -134,6 +139,13 @@ impl LimiterBuilder {
         self
     }
 
+    /// Takes over `keys_max` and `explicit_keys_max` of the snapshot to continue from, up to `keys` each, instead of refusing a
+    /// snapshot of tables of another size. For sizes that follow from the machine. Default: 0.
+    pub fn adopt_saved_size(mut self, keys: usize) -> Self {
+        self.adopted_keys_max = keys.min(KEYS_MAX);
+        self
+    }
+
     /// Decisions of a policy keep the keys by which its rules know the client: [`crate::Decision::clients`]. For whoever reports who was
     /// limited. It costs a copy of each key.
     #[cfg(feature = "policy")]
@@ -150,7 +162,7 @@ impl LimiterBuilder {
     }
 
     /// A limiter with these settings, and `limit` for its default rule.
-    pub fn build(self, limit: impl Into<Algorithm>) -> Result<Limiter, BuildError> {
+    pub fn build(mut self, limit: impl Into<Algorithm>) -> Result<Limiter, BuildError> {
         let limit = limit.into();
         match self.keys_max {
             0 => return Err(BuildError::ZeroKeys),
@@ -165,8 +177,8 @@ impl LimiterBuilder {
         let snapshot = match &self.snapshot {
             Some(path) => {
                 let capacity = Capacity {
-                    keys_max: self.keys_max,
-                    explicit_keys_max: self.explicit_keys_max,
+                    keys_max: self.keys_max.max(self.adopted_keys_max),
+                    explicit_keys_max: self.explicit_keys_max.max(self.adopted_keys_max),
                     // Of a table with fewer entries now, more may have been saved.
                     log_entries_max: self.log_entries_max.max(LOG_ENTRIES_DEFAULT),
                 };
@@ -174,6 +186,13 @@ impl LimiterBuilder {
             }
             None => None,
         };
+        if let Some((_, snapshot)) = &snapshot {
+            let adopted = 1..=self.adopted_keys_max;
+            let saved = |keys: u64| usize::try_from(keys).ok().filter(|keys| adopted.contains(keys));
+            self.keys_max = saved(snapshot.keys_max).unwrap_or(self.keys_max);
+            let explicit = snapshot.explicit.as_ref().and_then(|explicit| saved(explicit.keys_max));
+            self.explicit_keys_max = explicit.unwrap_or(self.explicit_keys_max);
+        }
         let tables = self.tables()?;
         match snapshot {
             Some((path, snapshot)) => self.revive(&path, &snapshot, tables, limit),
@@ -242,9 +261,10 @@ impl LimiterBuilder {
 
     /// The buckets of rules and those whose limits come with the call, all full.
     fn stores(&self, tables: Tables, seed: Seed) -> (Store<Meters>, ExplicitStore) {
-        let store = Store::new(tables.ruled, self.crowding, Meters::new(), self.log_entries_max);
+        let store =
+            Store::new(tables.ruled, self.table_full, Meters::new(self.table_full, self.log_entries_max));
         let namespace = seed.namespace(explicit::NAMESPACE);
-        (store, ExplicitStore::new(tables.explicit, namespace, self.crowding))
+        (store, ExplicitStore::new(tables.explicit, namespace, self.table_full))
     }
 
     fn shared(

@@ -32,7 +32,7 @@ const ANY_LIMIT: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1))
 /// d in which a key has one limit, at most `burst + rate · d` is admitted.
 ///
 /// A bucket that is full by the limit of its last charge may be forgotten, and is then full by whatever limit comes next. When
-/// the table is crowded, the bucket that would be full soonest makes room, unless [`crate::Crowding::DenyNew`] says that newcomers
+/// the table is crowded, the bucket that would be full soonest makes room, unless [`crate::TableFull::DenyNew`] says that newcomers
 /// are denied. Whoever comes to that place later starts no fuller than a bucket which was evicted from it would be, judged by
 /// the newcomer's own limit: nobody gains by being evicted, some newcomers are denied who need not have been, and for no longer
 /// than a bucket of theirs takes to fill. [`crate::Stats::explicit`] counts all of it.

@@ -38,7 +38,7 @@ impl ExplicitVerdict {
     pub(crate) fn on_behalf_of(self, members: BucketSet) -> ExplicitVerdict {
         let verdict = match self.verdict {
             Verdict::Deny { wait, remaining, cause, .. } => {
-                Verdict::Deny { wait, remaining, cause, denied: members }
+                Verdict::Deny { wait, remaining, cause: cause.on_behalf_of(members), denied: members }
             }
             Verdict::Never { .. } => Verdict::Never { denied: members },
             other => other,
@@ -82,7 +82,7 @@ fn both(one: Verdict, other: Verdict) -> Verdict {
             wait: wait.max(longer),
             remaining: remaining.min(less),
             denied: denied.union(more),
-            cause: if another == Cause::Crowded { another } else { cause },
+            cause: Cause::of(cause.without_room().union(another.without_room())),
         },
         (Verdict::Never { denied }, Verdict::Never { denied: more }) => {
             Verdict::Never { denied: denied.union(more) }

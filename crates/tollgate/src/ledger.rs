@@ -245,6 +245,9 @@ pub struct BucketState {
     pub wait: Span,
     /// How long until it is full, if nobody spends.
     pub time_to_full: Span,
+    /// Of how many equal parts of the limit these figures are one: 1 for the whole limit, more in fallback, where an instance decides by its
+    /// share.
+    pub instances: u32,
 }
 
 /// What reserved charges have truly cost.
@@ -314,7 +317,7 @@ impl Key for OwnedKey {
 impl BucketState {
     /// Of a bucket that nothing is known of.
     pub const UNKNOWN: BucketState =
-        BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO };
+        BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full: Span::ZERO, instances: 1 };
 }
 
 impl Answer {

@@ -129,13 +129,13 @@
 //!
 //! # Bounded memory
 //! [`LimiterBuilder::keys_max`] fixes the size of the table, [`KEYS_DEFAULT`] unless told otherwise. A full bucket holds no
-//! information and gives up its place first. When there is no full one either, [`Crowding`] says what becomes of a newcomer,
-//! and [`Limiter::stats`] counts it. If `evicted`, `denied_new` or `overflowed` grows, ask for more keys. A crowded table's
-//! one way past a limit is counted as `forgotten`, and bounded: see [`Crowding::Inherit`].
+//! information and gives up its place first. When there is no full one either, [`TableFull`] says what becomes of a newcomer,
+//! and [`Limiter::stats`] counts it. If `evicted`, `denied_new` or `overflowed` grows, ask for more keys. No
+//! client gains a token by being evicted: see [`TableFull::Inherit`].
 //! ```
 //! # use tollgate::*;
 //! # let limit = Limit::new(Rate::per_second(10), Burst::tokens(50))?;
-//! let limiter = Limiter::builder().keys_max(1_000_000).crowding(Crowding::DenyNew).build(limit)?;
+//! let limiter = Limiter::builder().keys_max(1_000_000).table_full(TableFull::DenyNew).build(limit)?;
 //! assert_eq!(limiter.stats().denied_new, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -236,7 +236,7 @@ pub use hierarchy::{Hierarchy, HierarchyError, Path};
 pub use key::{KEY_BYTES_MAX, Key, KeyKind};
 pub use limiter::Limiter;
 pub use live_bucket::LiveBucket;
-pub use memory::Crowding;
+pub use memory::TableFull;
 pub use memory::table::KEYS_MAX;
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;

@@ -13,7 +13,7 @@ use crate::memory::wish::{LastLevel, Wish};
 use crate::rule::{Breadth, Charge, Rule};
 use crate::shared::{RuleError, Shared};
 use crate::snapshot_file::{self, SnapshotError};
-use crate::{Cause, CheckError, Key, Stats, Verdict};
+use crate::{CheckError, Key, Stats, Verdict};
 
 /// Buckets that are fetched together before the first of them is decided.
 const BATCH: usize = 16;
@@ -144,8 +144,7 @@ impl Limiter {
                     delay = delay.max(mine);
                 }
                 Verdict::Deny { wait, remaining, cause, .. } => {
-                    refusal.add(BucketSet::of(index), wait, remaining);
-                    refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
+                    refusal.add(cause, BucketSet::of(index), wait, remaining);
                 }
                 Verdict::Never { .. } => refusal.never.insert(index),
                 invalid @ Verdict::Invalid(_) => return invalid,

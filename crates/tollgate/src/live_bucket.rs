@@ -55,6 +55,6 @@ impl Limiter {
             let full = ruler(limit).full();
             Some(LiveBucket { rule, tier, fingerprint: id.fingerprint, balance_micros, full })
         });
-        shared.store.table.slots().filter_map(of_slot).chain(logs)
+        shared.store.table.slots().map(|(_, slot)| slot).filter_map(of_slot).chain(logs)
     }
 }

@@ -21,7 +21,7 @@ use crate::{StoreMode, Verdict};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given {
     /// How much the bucket gained: less than asked for where it became full, or where it would be fuller than its neighbours in a
-    /// crowded table (see [`crate::Crowding::Inherit`]).
+    /// crowded table (see [`crate::TableFull::Inherit`]).
     pub given: Tokens,
     /// What it holds now; none if it is still in debt.
     pub balance: Tokens,
@@ -65,7 +65,7 @@ impl Rule {
     /// It forgives once: reservations and guards from before it give nothing back, even where the bucket could not be filled for
     /// those who wait, or not quite in a crowded table. The last 32,768 resets or so are remembered for
     /// that; guards and reservations that are open for longer count as forgiven, and their places time out. The bucket that clients
-    /// without room share ([`crate::Crowding::SharedOverflow`]) is not reset for one of them.
+    /// without room share ([`crate::TableFull::SharedOverflow`]) is not reset for one of them.
     pub fn reset(&self, key: impl Key) -> Result<Given, CheckError> {
         let ask = self.ask(&key, Cost::ONE)?;
         let Shared { store, waiting, .. } = &*self.shared;

@@ -53,7 +53,7 @@ const UNCHECKED: Limit = match Limit::new(Rate::per_second(1), Burst::tokens(1))
 /// ```
 /// # use tollgate::*;
 /// # use tollgate::policy::{Facts, Policy};
-/// let policy = Policy::parse("policy.yaml", r#"{name: api, limit_keys: ["ip:address"], rate: 5/s, burst: 10}"#)?;
+/// let policy = Policy::parse("policy.yaml", r#"{name: api, scope: ip, rate: 5/s, burst: 10}"#)?;
 /// let limiter = Limiter::from_policy(policy)?;
 /// let facts = Facts { address: Some([192, 0, 2, 7].into()), ..Facts::new("GET", "/") };
 /// let admitted = (0..20).filter(|_| limiter.check(&facts).is_admitted()).count();

@@ -19,7 +19,7 @@ use crate::memory::store::{Ask, Store, When};
 use crate::memory::table::Table;
 use crate::memory::wish::Wish;
 use crate::seqlock::SeqLock;
-use crate::{Breadth, Crowding, Verdict};
+use crate::{Breadth, TableFull, Verdict};
 use limits::{Limits, limit_of};
 
 /// Nanoseconds in which one token is minted: a clock error, so that one tick is the least that tells clocks apart. Also what
@@ -56,15 +56,18 @@ fn wish(letter: Letter) -> Wish {
 
 impl World {
     /// An empty world of `windows` windows, two slots each.
-    pub fn new(windows: usize, crowding: Crowding) -> World {
-        World::with_places(windows, crowding, 1)
+    pub fn new(windows: usize, table_full: TableFull) -> World {
+        World::with_places(windows, table_full, 1)
     }
 
     /// The same with so many places in the bucket `p`.
-    pub fn with_places(windows: usize, crowding: Crowding, places: u32) -> World {
+    pub fn with_places(windows: usize, table_full: TableFull, places: u32) -> World {
         crate::sync::under_loom::begin();
-        let store =
-            Store::new(Table::try_for_keys(windows * 2).expect("memory"), crowding, Limits::new(places), 8);
+        let store = Store::new(
+            Table::try_for_keys(windows * 2).expect("memory"),
+            table_full,
+            Limits::new(places, table_full),
+        );
         World { store, ledger: Expiring::new(8) }
     }
 

@@ -10,6 +10,7 @@ use crate::memory::LimitId;
 use crate::memory::meters::{MeterSource, Meters};
 use crate::memory::slot::Tag;
 use crate::memory::store::Store;
+use crate::memory::table::WINDOW_SLOTS;
 use crate::shared::{Book, Shared};
 use crate::snapshot::{SavedSlot, SavedTier, Snapshot};
 
@@ -37,7 +38,7 @@ impl Shared {
             taken_at,
             tiers: tiers.collect(),
             slots: self.store.saved_slots(taken_at).collect(),
-            crowded_windows: self.store.gates.crowded().collect(),
+            marked_windows: self.store.table.gates.marked().collect(),
             logs: self.store.logs.saved(taken_at),
             explicit: self.explicit.saved(self.explicit_keys_max, taken_at),
         }
@@ -99,15 +100,17 @@ impl Snapshot {
         }
         let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
         for SavedSlot { index, tag, mark } in &self.slots {
-            let slot = usize::try_from(*index).ok().and_then(|index| store.table.slot(index));
-            let slot = slot.filter(|_| is_known(*tag))?;
+            let index = usize::try_from(*index).ok()?;
+            let slot = store.table.slot(index).filter(|_| is_known(*tag))?;
             slot.retag(*tag);
             slot.release(*mark);
+            store.table.gates.note_used(index / WINDOW_SLOTS);
         }
         for log in &self.logs {
             let limit =
                 store.meters.ruler(log.limit).log().filter(|_| known[usize::from(log.limit.get())])?;
-            store.logs.with(log.id, log.limit, &limit, now, |kept| {
+            let room = store.meters.log_room(log.limit);
+            store.logs.with(log.id, log.limit, &limit, room, now, |kept| {
                 for (at, micros) in &log.charges {
                     kept.charge(*micros, passage.of_past(*at));
                 }
@@ -115,7 +118,10 @@ impl Snapshot {
                 kept.forget(&limit, now);
             });
         }
-        store.gates.set_crowded(&self.crowded_windows)?;
+        store.table.gates.restore(&self.marked_windows)?;
+        if !self.marked_windows.is_empty() {
+            self.tiers.iter().for_each(|tier| store.meters.note_evictions(tier.limit));
+        }
         store.note_revival(self.slots.len(), now);
         Some(book)
     }
@@ -128,7 +134,7 @@ impl Store<Meters> {
             let ruler = self.meters.ruler(limit);
             !ruler.is_of_places() && !ruler.reading(now).is_full(mark)
         };
-        self.table.slots().enumerate().filter_map(move |(index, slot)| {
+        self.table.slots().filter_map(move |(index, slot)| {
             let (tag, mark) = slot.read();
             let kept = tag.limit().is_some_and(|limit| live(limit, mark));
             kept.then_some(SavedSlot { index: index as u64, tag, mark })

@@ -7,11 +7,11 @@ use tollgate_core::{Algorithm, Cost, Moment, Span};
 
 use crate::identity::{BucketId, Namespace};
 use crate::memory::LimitId;
-use crate::memory::meters::MeterCell;
+use crate::memory::meters::{MeterCell, MeterSource};
 use crate::memory::store::{Ask, When};
 use crate::memory::wish::Wish;
 use crate::shared::{RuleError, Shared};
-use crate::{CheckError, Key, Verdict};
+use crate::{CheckError, Key, TableFull, Verdict};
 
 /// How many clients share one bucket of a rule. A check over several buckets takes them from narrow to broad, so that the
 /// one everybody shares is never held while others wait.
@@ -197,7 +197,7 @@ impl Rule {
     ///
     /// Tiers are for clients that seldom change theirs. A client that has become full on its tier may be forgotten, and then is
     /// full on whatever tier it returns on: each change may gain it up to the new burst, once it has filled up on the old tier.
-    /// Without room in the table ([`crate::Crowding::SharedOverflow`]) it draws on one shared bucket for each tier.
+    /// Without room in the table ([`crate::TableFull::SharedOverflow`]) it draws on one shared bucket for each tier.
     ///
     /// While somebody waits for the key ([`Rule::acquire`]), what was booked takes as long on another tier as it would have on its
     /// own, so that nobody is overtaken: on all its tiers together a key gets at most the larger burst, and the larger rate. Nothing
@@ -221,6 +221,24 @@ impl Rule {
         self.shared.change(self.limit, limit.into(), || now)
     }
 
+    /// Sets what happens to new clients of this rule, on all its tiers, when the table is full; `None` is the limiter's own
+    /// mode ([`crate::LimiterBuilder::table_full`]). May change while the rule is in use.
+    pub fn set_table_full(&self, mode: Option<TableFull>) {
+        self.shared.store.meters.set_table_full(self.limit, mode);
+    }
+
+    /// Sets how many charges the sliding logs of this rule remember together, instead of
+    /// [`crate::LimiterBuilder::log_entries_max`]. May change while the rule is in use.
+    pub fn set_log_entries_max(&self, entries: usize) {
+        self.shared.store.meters.log_room(self.limit).set_entries_max(entries);
+    }
+
+    /// How many charges the sliding logs of this rule remember now, and how many they may.
+    pub fn log_entries(&self) -> (usize, usize) {
+        let room = self.shared.store.meters.log_room(self.limit);
+        (room.entries(), room.entries_max())
+    }
+
     /// The limit in force, with its algorithm.
     pub fn limit(&self) -> Algorithm {
         self.cell().read().algorithm()
@@ -238,7 +256,7 @@ impl Rule {
 
     /// A handle on the same buckets whose checks leave alone so many percent of them.
     pub(crate) fn keeping(&self, percent: u8) -> Rule {
-        let quick = if percent == 0 { Arc::clone(self.cell()) } else { Arc::new(MeterCell::new()) };
+        let quick = if percent == 0 { Arc::clone(self.cell()) } else { Arc::new(MeterCell::new(0)) };
         Rule { quick, left_alone: percent, ..self.clone() }
     }
 

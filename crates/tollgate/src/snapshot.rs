@@ -21,9 +21,11 @@ pub(crate) use self::explicit::{SavedBucket, SavedCrowd, SavedExplicit};
 use self::writer::Writer;
 
 /// The first bytes of every snapshot; the digit is the version of the format.
-const MAGIC: &[u8; 16] = b"tollgate table 3";
+const MAGIC: &[u8; 16] = b"tollgate table 4";
+/// The same, with marked windows but not which marks they bear. Still read.
+const MAGIC_BEFORE: &[u8; 16] = b"tollgate table 3";
 /// The same without buckets whose limits come with the call. Still read.
-const MAGIC_BEFORE: &[u8; 16] = b"tollgate table 2";
+const MAGIC_WITHOUT_EXPLICIT: &[u8; 16] = b"tollgate table 2";
 
 /// Everything that a limiter must remember.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +39,8 @@ pub(crate) struct Snapshot {
     pub(crate) taken_at: Moment,
     pub(crate) tiers: Vec<SavedTier>,
     pub(crate) slots: Vec<SavedSlot>,
-    pub(crate) crowded_windows: Vec<u32>,
+    /// Windows from which clients were evicted or turned away, and their marks as [`crate::memory::gates::Gates`] keeps them.
+    pub(crate) marked_windows: Vec<(u32, u8)>,
     pub(crate) logs: Vec<SavedLog>,
     /// The buckets whose limits come with the call, if there are any.
     pub(crate) explicit: Option<SavedExplicit>,
@@ -110,9 +113,9 @@ impl Snapshot {
         for slot in &self.slots {
             out.words(&[slot.index, slot.tag.word(), slot.mark.word()]);
         }
-        out.count(self.crowded_windows.len());
-        for window in &self.crowded_windows {
-            out.words(&[u64::from(*window)]);
+        out.count(self.marked_windows.len());
+        for (window, marks) in &self.marked_windows {
+            out.words(&[u64::from(*marks) << 32 | u64::from(*window)]);
         }
         out.count(self.logs.len());
         for log in &self.logs {
@@ -132,7 +135,8 @@ impl Snapshot {
 
     /// Whether bytes begin like what [`Snapshot::write_to`] writes, now or in the version before.
     pub(crate) fn begins(bytes: &[u8]) -> Result<(), SnapshotFault> {
-        let is_known = bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_BEFORE);
+        let is_known =
+            [MAGIC, MAGIC_BEFORE, MAGIC_WITHOUT_EXPLICIT].iter().any(|magic| bytes.starts_with(*magic));
         if is_known { Ok(()) } else { Err(SnapshotFault::NotASnapshot) }
     }
 
@@ -140,7 +144,7 @@ impl Snapshot {
     pub(crate) fn decode(bytes: &[u8]) -> Result<Snapshot, SnapshotFault> {
         Snapshot::begins(bytes)?;
         let (magic, content) = bytes.split_at_checked(MAGIC.len()).ok_or(SnapshotFault::NotASnapshot)?;
-        let has_explicit = magic == MAGIC;
+        let has_explicit = magic != MAGIC_WITHOUT_EXPLICIT;
         let (content, sum) = content.split_last_chunk().ok_or(SnapshotFault::Damaged)?;
         if checksum(&bytes[..MAGIC.len() + content.len()]) != u64::from_le_bytes(*sum) {
             return Err(SnapshotFault::Damaged);
@@ -168,7 +172,7 @@ impl Reader<'_> {
             taken_at: Moment::from_nanos(taken_at),
             tiers: self.list(Self::tier)?,
             slots: self.list(Self::slot)?,
-            crowded_windows: self.list(|reader| u32::try_from(reader.word()?).ok())?,
+            marked_windows: self.list(Self::marked_window)?,
             logs: self.list(Self::log)?,
             explicit: None,
         };
@@ -194,6 +198,14 @@ impl Reader<'_> {
     fn slot(&mut self) -> Option<SavedSlot> {
         let [index, tag, mark] = self.words()?;
         Some(SavedSlot { index, tag: Tag::from_word(tag), mark: Mark::from_word(mark) })
+    }
+
+    /// A window and its marks. Versions before this one wrote no marks: the window may bear each of them.
+    #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are the window")]
+    fn marked_window(&mut self) -> Option<(u32, u8)> {
+        let word = self.word()?;
+        let marks = u8::try_from(word >> 32).ok()?;
+        Some((word as u32, if marks == 0 { u8::MAX } else { marks }))
     }
 
     fn log(&mut self) -> Option<SavedLog> {
@@ -267,7 +279,7 @@ mod tests {
             taken_at: Moment::from_nanos(8),
             tiers: vec![tier("", 1), tier("pro", 2)],
             slots: vec![SavedSlot { index: 4, tag: Tag::from_word(0x1_0001), mark: Mark::from_word(6) }],
-            crowded_windows: vec![3],
+            marked_windows: vec![(3, 2)],
             logs: vec![SavedLog {
                 id: BucketId { fingerprint: 9, windows: [1, 2] },
                 limit: LimitId::new(2).unwrap(),
@@ -300,13 +312,24 @@ mod tests {
     }
 
     #[test]
+    fn windows_without_marks_may_bear_each() {
+        let snapshot = Snapshot { marked_windows: vec![(3, 0)], ..example() };
+        let content = &snapshot.encode()[MAGIC.len()..];
+        let content = &content[..content.len() - 8];
+        let mut before = Vec::new();
+        Writer::begin(&[&MAGIC_BEFORE[..], content].concat(), &mut before).end().unwrap();
+        let read = Snapshot::decode(&before).unwrap();
+        assert_eq!(read.marked_windows, [(3, u8::MAX)]);
+    }
+
+    #[test]
     fn the_version_before_is_read() {
         let snapshot = Snapshot { explicit: None, ..example() };
         let bytes = snapshot.encode();
         // All but the word that says that there is no explicit part, and the checksum.
         let content = &bytes[MAGIC.len()..bytes.len() - 16];
         let mut before = Vec::new();
-        Writer::begin(&[&MAGIC_BEFORE[..], content].concat(), &mut before).end().unwrap();
+        Writer::begin(&[&MAGIC_WITHOUT_EXPLICIT[..], content].concat(), &mut before).end().unwrap();
         assert_eq!(Snapshot::decode(&before), Ok(snapshot));
     }
 

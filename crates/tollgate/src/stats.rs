@@ -16,8 +16,6 @@ pub struct Stats {
     pub reclaimed: u64,
     /// Buckets that were not full and had to make room for a newcomer, which inherited their mark.
     pub evicted: u64,
-    /// Evictions after which the evicted client would come back full; see [`crate::Crowding::Inherit`].
-    pub forgotten: u64,
     /// New clients denied for want of room.
     pub denied_new: u64,
     /// Charges to a shared overflow bucket.
@@ -32,6 +30,8 @@ pub struct Stats {
     pub idempotency_keys: usize,
     /// Charges that the sliding logs remember.
     pub log_entries: usize,
+    /// Charges that the sliding logs of rules without a bound of their own may remember: [`crate::LimiterBuilder::log_entries_max`].
+    pub log_entries_max: usize,
     /// The same of the table for limits that come with the call.
     pub explicit: ExplicitStats,
 }
@@ -66,6 +66,13 @@ impl ExplicitStats {
 }
 
 impl Stats {
+    /// Buckets in both tables together, at most as many as they were made for. A table has spare slots beyond that, so that more may
+    /// be taken.
+    pub fn keys(&self) -> u64 {
+        let explicit = &self.explicit;
+        self.slots_taken.min(self.keys_max as u64) + explicit.slots_taken.min(explicit.keys_max as u64)
+    }
+
     pub(crate) fn of(shared: &Shared) -> Stats {
         let counters = &shared.store.counters;
         Stats {
@@ -75,10 +82,10 @@ impl Stats {
             reservations_open: shared.reservations.len(),
             idempotency_keys: shared.remembered.len(),
             log_entries: shared.store.logs.entries(),
+            log_entries_max: shared.store.meters.log_entries_max(),
             slots_taken: counters.sum(Event::TookFree),
             reclaimed: counters.sum(Event::TookFull),
             evicted: counters.sum(Event::Evicted),
-            forgotten: counters.sum(Event::Forgotten),
             denied_new: counters.sum(Event::DeniedNew),
             overflowed: counters.sum(Event::Overflowed),
             relabelled: counters.sum(Event::Relabelled),

@@ -46,11 +46,43 @@ pub enum Verdict {
 pub enum Cause {
     /// A bucket holds too little.
     Exceeded,
-    /// The table has no room for another client.
-    Crowded,
+    /// The table has no room for the client's bucket: it was not inserted, inherited too little from an evicted bucket, or shares
+    /// an overflow bucket that holds too little. Holds which of the charges denied for that, by their position.
+    TableFull(BucketSet),
+}
+
+impl Cause {
+    /// The cause of a denial in which these charges found no room.
+    pub(crate) fn of(without_room: BucketSet) -> Cause {
+        if without_room.is_empty() { Cause::Exceeded } else { Cause::TableFull(without_room) }
+    }
+
+    /// Returns which of the charges denied for lack of room, by their position.
+    pub const fn without_room(self) -> BucketSet {
+        match self {
+            Cause::Exceeded => BucketSet::EMPTY,
+            Cause::TableFull(charges) => charges,
+        }
+    }
+
+    /// The cause of one bucket's denial, as the cause of the check whose charges these are.
+    pub(crate) fn on_behalf_of(self, members: BucketSet) -> Cause {
+        match self {
+            Cause::Exceeded => Cause::Exceeded,
+            Cause::TableFull(_) => Cause::TableFull(members),
+        }
+    }
 }
 
 impl Verdict {
+    /// The same verdict; a denial for this cause.
+    pub(crate) fn because(self, cause: Cause) -> Verdict {
+        match self {
+            Verdict::Deny { wait, remaining, denied, .. } => Verdict::Deny { wait, remaining, denied, cause },
+            other => other,
+        }
+    }
+
     /// Whether to go ahead.
     #[inline]
     pub const fn is_admitted(&self) -> bool {
@@ -96,7 +128,7 @@ impl fmt::Display for Verdict {
             Verdict::Admit { remaining, delay: Span::ZERO } => write!(f, "admitted, {remaining} left"),
             Verdict::Admit { remaining, delay } => write!(f, "admitted, leave in {delay}, {remaining} left"),
             Verdict::Deny { wait, cause: Cause::Exceeded, .. } => write!(f, "denied, retry in {wait}"),
-            Verdict::Deny { wait, cause: Cause::Crowded, .. } => {
+            Verdict::Deny { wait, cause: Cause::TableFull(_), .. } => {
                 write!(f, "denied for want of room in the table, retry in {wait}")
             }
             Verdict::Never { .. } => {

@@ -255,7 +255,7 @@ fn all_logs_together_remember_no_more_than_they_may() {
     }
     assert_eq!((admitted, limiter.stats().log_entries), (50, 50));
     let Verdict::Deny { cause, .. } = limiter.check(1_000_u64) else { panic!() };
-    assert_eq!(cause, tollgate::Cause::Crowded);
+    assert_eq!(cause, tollgate::Cause::TableFull(tollgate::BucketSet::FIRST));
     clock.advance(MINUTE);
     assert!(limiter.check(1_000_u64).is_admitted());
 }

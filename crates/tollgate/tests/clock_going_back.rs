@@ -3,20 +3,20 @@
 
 use std::collections::BTreeMap;
 
-use tollgate::{Burst, Clock, Cost, Crowding, Limit, Limiter, Moment, Rate, Span};
+use tollgate::{Burst, Clock, Cost, Limit, Limiter, Moment, Rate, Span, TableFull};
 use tollgate_sim::checker::worst_in_order;
 use tollgate_sim::seeds::{Rng, for_each_seed};
 
 const START: Moment = Moment::from_nanos(1_000_000_000_000);
-const CROWDINGS: [Crowding; 3] = [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow];
+const MODES: [TableFull; 3] = [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow];
 
 fn limit() -> Limit {
     Limit::new(Rate::per_second(10), Burst::tokens(10)).unwrap()
 }
 
 /// The smallest table there is.
-fn tiny(crowding: Crowding, clock: &Clock) -> Limiter {
-    Limiter::builder().keys_max(1).crowding(crowding).clock(clock.clone()).build(limit()).unwrap()
+fn tiny(table_full: TableFull, clock: &Clock) -> Limiter {
+    Limiter::builder().keys_max(1).table_full(table_full).clock(clock.clone()).build(limit()).unwrap()
 }
 
 fn admitted_at(limiter: &Limiter, key: &str, now: Moment) -> usize {
@@ -48,8 +48,8 @@ fn a_moment_in_the_past_finds_no_tokens_that_were_spent() {
 
 #[test]
 fn a_client_forgotten_when_full_finds_nothing_in_the_past() {
-    for crowding in CROWDINGS {
-        let limiter = tiny(crowding, &Clock::manual(START));
+    for table_full in MODES {
+        let limiter = tiny(table_full, &Clock::manual(START));
         let full = START + Span::from_secs(2);
         assert_eq!(admitted_at(&limiter, "alice", START), 10);
         // Alice is full by now, and others take her place.
@@ -57,8 +57,8 @@ fn a_client_forgotten_when_full_finds_nothing_in_the_past() {
             let _ = limiter.check_at(stranger, Cost::ONE, full);
         }
         assert!(limiter.stats().reclaimed > 0);
-        assert_eq!(admitted_at(&limiter, "alice", START), 0, "{crowding:?}");
-        assert_eq!(admitted_at(&limiter, "alice", START + Span::from_millis(900)), 0, "{crowding:?}");
+        assert_eq!(admitted_at(&limiter, "alice", START), 0, "{table_full:?}");
+        assert_eq!(admitted_at(&limiter, "alice", START + Span::from_millis(900)), 0, "{table_full:?}");
         assert!(admitted_at(&limiter, "alice", full) <= 10);
     }
 }
@@ -78,7 +78,7 @@ fn a_limit_change_in_the_past_gives_nothing() {
 /// Whoever has no room has a bucket of its own as far as its promise goes, even if others drink from it.
 #[test]
 fn a_client_forgotten_when_full_finds_nothing_in_a_shared_bucket_of_the_past() {
-    let limiter = tiny(Crowding::SharedOverflow, &Clock::manual(START));
+    let limiter = tiny(TableFull::SharedOverflow, &Clock::manual(START));
     let strangers = limiter.rule("strangers", limit()).unwrap();
     assert_eq!(admitted_at(&limiter, "alice", START), 10);
     for stranger in 0..1_000 {
@@ -90,14 +90,14 @@ fn a_client_forgotten_when_full_finds_nothing_in_a_shared_bucket_of_the_past() {
 
 #[test]
 fn moments_that_jump_about_admit_no_more_than_the_promise() {
-    for crowding in CROWDINGS {
+    for table_full in MODES {
         for_each_seed(0..12, |rng| {
-            let (admitted, _) = checks_that_jump_about(rng, crowding, |limiter, client, cost, now| {
+            let (admitted, _) = checks_that_jump_about(rng, table_full, |limiter, client, cost, now| {
                 limiter.check_at(client, cost, now).is_admitted()
             });
             for (client, admitted) in admitted {
                 let worst = worst_in_order(limit(), admitted).unwrap();
-                assert!(worst <= 0, "client {client} is over by {worst} micro-tokens under {crowding:?}");
+                assert!(worst <= 0, "client {client} is over by {worst} micro-tokens under {table_full:?}");
             }
         });
     }
@@ -106,15 +106,15 @@ fn moments_that_jump_about_admit_no_more_than_the_promise() {
 /// A limiter that reads a clock takes the latest it has acted upon for the time: a clock that ran ahead was right then.
 #[test]
 fn a_clock_that_jumps_about_admits_no_more_than_its_latest_time_allows() {
-    for crowding in CROWDINGS {
+    for table_full in MODES {
         for_each_seed(0..12, |rng| {
-            let (admitted, latest) = checks_that_jump_about(rng, crowding, |limiter, client, cost, _| {
+            let (admitted, latest) = checks_that_jump_about(rng, table_full, |limiter, client, cost, _| {
                 limiter.check_n(client, cost).is_admitted()
             });
             for (client, admitted) in admitted {
                 let spent: u64 = admitted.iter().map(|(_, cost)| cost.as_micros()).sum();
                 let minted = latest.since(START).as_nanos() / 100;
-                assert!(spent <= 10_000_000 + minted, "client {client} spent {spent} under {crowding:?}");
+                assert!(spent <= 10_000_000 + minted, "client {client} spent {spent} under {table_full:?}");
             }
         });
     }
@@ -125,11 +125,11 @@ type Admitted = BTreeMap<u32, Vec<(Moment, Cost)>>;
 /// What each client was admitted, in order, of many checks in a table too small for them; and the latest time there was.
 fn checks_that_jump_about(
     rng: &mut Rng,
-    crowding: Crowding,
+    table_full: TableFull,
     is_admitted: impl Fn(&Limiter, u32, Cost, Moment) -> bool,
 ) -> (Admitted, Moment) {
     let clock = Clock::manual(START);
-    let (limiter, mut admitted, mut latest) = (tiny(crowding, &clock), Admitted::new(), START);
+    let (limiter, mut admitted, mut latest) = (tiny(table_full, &clock), Admitted::new(), START);
     for _ in 0..4_000 {
         let now = jump(rng, clock.now());
         clock.set(now);

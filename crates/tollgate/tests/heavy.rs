@@ -5,6 +5,8 @@
 mod capacity;
 #[path = "heavy/conservation.rs"]
 mod conservation;
+#[path = "heavy/eviction.rs"]
+mod eviction;
 #[path = "heavy/explicit.rs"]
 mod explicit;
 #[path = "heavy/flood.rs"]

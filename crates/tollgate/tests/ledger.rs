@@ -90,7 +90,7 @@ impl InProcess {
 
 fn state(micros: u64, wait: Span) -> BucketState {
     let remaining = tollgate::Tokens::from_micros(micros);
-    BucketState { remaining, wait, time_to_full: Span::from_secs(42) }
+    BucketState { remaining, wait, time_to_full: Span::from_secs(42), instances: 1 }
 }
 
 impl Ledger for InProcess {

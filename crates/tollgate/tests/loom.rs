@@ -15,13 +15,16 @@ use std::sync::{Arc, Mutex};
 use loom::thread;
 use tollgate::proof::waiting::Room;
 use tollgate::proof::{Letter, Pair, World, set_mutant};
-use tollgate::{Breadth, Cause, Crowding, Verdict};
+use tollgate::{Breadth, Cause, TableFull, Verdict};
 
 const A: Letter = ('a', 0);
 const B: Letter = ('b', 0);
 const C: Letter = ('c', 0);
 const D: Letter = ('d', 0);
 const X: Letter = ('x', 0);
+/// A bucket of another rule, and one that cannot be evicted.
+const O: Letter = ('o', 0);
+const P: Letter = ('p', 0);
 const U: (Letter, Breadth) = (('u', 0), Breadth::Client);
 const G: (Letter, Breadth) = (('g', 1), Breadth::Group);
 const H: (Letter, Breadth) = (('h', 1), Breadth::Everyone);
@@ -75,13 +78,13 @@ fn admits(verdicts: &[Verdict]) -> usize {
 }
 
 fn is_for_want_of_room(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Deny { cause: Cause::Crowded, .. })
+    matches!(verdict, Verdict::Deny { cause: Cause::TableFull(_), .. })
 }
 
 /// A full bucket is charged twice while another client wants its slot.
 fn charge_and_take() {
     prove_within(2, || {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(A, 0, 2); // full by now
         world.put(X, 1, 10); // spent just now: stays
         let verdicts = race(&world, vec![one(A, 10), one(B, 10), one(A, 10)]);
@@ -97,7 +100,7 @@ fn charge_and_take() {
 /// Two threads insert the same client while a third inserts another.
 fn insert_twice() {
     prove_within(2, || {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         let verdicts = race(&world, vec![one(C, 10), one(C, 10), one(D, 10)]);
         assert_eq!(world.places(C), 1, "c lives in one slot");
         assert_eq!(admits(&verdicts[..2]), 1, "c holds one token");
@@ -108,7 +111,7 @@ fn insert_twice() {
 /// A client spent its token at tick 9 and asks again at tick 9, but late: by tick 11 it was full and was forgotten.
 fn return_with_an_old_clock() {
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(A, 0, 9);
         world.put(X, 1, 2);
         let verdicts = race(&world, vec![one(A, 9), one(B, 11)]);
@@ -133,7 +136,7 @@ fn as_in_some_order_of(
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let reached = Arc::clone(&seen);
     prove(move || {
-        let world = Arc::new(World::new(2, Crowding::Inherit));
+        let world = Arc::new(World::new(2, TableFull::Inherit));
         if put {
             world.put(U.0, 0, 2);
             world.put(G.0, 0, 2);
@@ -180,6 +183,34 @@ fn orders(checks: &[&[(Letter, Breadth)]]) -> BTreeSet<Vec<bool>> {
     let mut all = BTreeSet::new();
     go(checks, (0..checks.len()).collect(), Vec::new(), vec![false; checks.len()], &mut all);
     all
+}
+
+/// A window of a used-up bucket of another rule and one that cannot be evicted: a newcomer is denied, and the other rule's
+/// client gains nothing.
+fn last_of_another_rule() {
+    prove(|| {
+        let world = Arc::new(World::new(1, TableFull::Inherit));
+        world.put(O, 0, 0);
+        assert!(world.pay(P, 0).is_some());
+        let newcomer = {
+            let world = Arc::clone(&world);
+            thread::spawn(move || world.check(A, 0).is_admitted())
+        };
+        let meanwhile = world.check(O, 0).is_admitted();
+        let newcomer = newcomer.join().unwrap();
+        let afterwards = world.check(O, 0).is_admitted();
+        assert!(!newcomer && !meanwhile && !afterwards, "a client gained by being evicted");
+    });
+}
+
+#[test]
+fn last_bucket_of_a_limit_is_not_evicted_by_another_rule() {
+    last_of_another_rule();
+}
+
+#[test]
+fn evicting_the_last_bucket_of_a_limit_is_caught() {
+    must_fail("evicts the last of its limit", last_of_another_rule, "gained by being evicted");
 }
 
 fn two_buckets_in_two_orders() {
@@ -240,7 +271,7 @@ fn a_triple_against_a_pair_and_the_broadest_is_as_in_some_order() {
 fn a_pair_of_new_clients_in_one_window_with_another_moving_in() {
     const NEW: &[(Letter, Breadth)] = &[(C, Breadth::Client), (D, Breadth::Everyone)];
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         let verdicts = race(&world, vec![all(NEW, 10), one(B, 10)]);
         assert!(admits(&verdicts) >= 1, "somebody finds room");
         assert!(verdicts.iter().all(|verdict| verdict.is_admitted() || is_for_want_of_room(verdict)));

@@ -1,7 +1,7 @@
 //! Whoever comes into a slot that was somebody else's starts with all of its own, under every algorithm.
 
 use tollgate::{
-    Burst, Cause, Clock, Cost, Crowding, FixedWindow, Limiter, Moment, SlidingCounter, Span, Verdict, Window,
+    Burst, Cause, Clock, Cost, FixedWindow, Limiter, Moment, SlidingCounter, Span, TableFull, Verdict, Window,
 };
 
 /// The mark of a quota that was spent to the last token is, a window later, that of a full bucket.
@@ -11,7 +11,7 @@ fn a_newcomer_in_the_place_of_one_who_spent_its_quota_has_all_of_its_own() {
     let window = FixedWindow::new(Burst::tokens(5), Window::MINUTE).unwrap();
     let limiter = Limiter::builder()
         .keys_max(1)
-        .crowding(Crowding::DenyNew)
+        .table_full(TableFull::DenyNew)
         .clock(clock.clone())
         .build(window)
         .unwrap();
@@ -21,7 +21,7 @@ fn a_newcomer_in_the_place_of_one_who_spent_its_quota_has_all_of_its_own() {
             let charge = limiter.default_rule().charge_n(round * 1_000 + client, Cost::tokens(5));
             let verdict = limiter.check_all(&[charge]);
             assert!(
-                verdict.is_admitted() || matches!(verdict, Verdict::Deny { cause: Cause::Crowded, .. }),
+                verdict.is_admitted() || matches!(verdict, Verdict::Deny { cause: Cause::TableFull(_), .. }),
                 "{verdict}"
             );
         }

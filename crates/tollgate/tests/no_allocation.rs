@@ -18,14 +18,14 @@ mod policy;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use counting_allocator::allocations_of;
-use tollgate::{Breadth, Burst, Charge, Clock, Cost, Crowding, Limit, Limiter, Rate, Rule};
+use tollgate::{Breadth, Burst, Charge, Clock, Cost, Limit, Limiter, Rate, Rule, TableFull};
 
 fn per_second(tokens: u64, burst: u64) -> Limit {
     Limit::new(Rate::per_second(tokens), Burst::tokens(burst)).unwrap()
 }
 
-fn limiter(keys: usize, crowding: Crowding) -> Limiter {
-    Limiter::builder().keys_max(keys).crowding(crowding).build(per_second(1, 3)).unwrap()
+fn limiter(keys: usize, table_full: TableFull) -> Limiter {
+    Limiter::builder().keys_max(keys).table_full(table_full).build(per_second(1, 3)).unwrap()
 }
 
 #[track_caller]
@@ -43,7 +43,7 @@ fn the_count_counts() {
 
 #[test]
 fn a_check_allocates_nothing_whatever_its_key() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let keys = ["user:1".to_owned(), "user:123456".to_owned(), "k".repeat(512)];
     // The first of each takes a place in the table, the fourth is denied.
     for _ in 0..5 {
@@ -64,7 +64,7 @@ fn a_check_allocates_nothing_whatever_its_key() {
 
 #[test]
 fn no_way_of_asking_allocates() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let rule = limiter.default_rule().clone();
     for round in 0..5 {
         allocates_nothing(|| limiter.check_n("alice", Cost::micros(1)));
@@ -82,7 +82,7 @@ fn no_way_of_asking_allocates() {
 
 #[test]
 fn acquiring_what_is_there_allocates_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     for client in 0..100_u32 {
         for _ in 0..3 {
             allocates_nothing(|| limiter.acquire(client, Cost::ONE).blocking().unwrap());
@@ -98,7 +98,7 @@ fn acquiring_what_is_there_allocates_nothing() {
 #[test]
 fn awaiting_what_is_there_allocates_nothing() {
     use std::task::{Context, Poll, Waker};
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     for client in 0..100_u32 {
         allocates_nothing(|| {
             let acquire = std::pin::pin!(limiter.acquire(client, Cost::ONE));
@@ -110,7 +110,7 @@ fn awaiting_what_is_there_allocates_nothing() {
 
 #[test]
 fn what_is_refused_allocates_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let too_long = "k".repeat(513);
     allocates_nothing(|| limiter.check(""));
     allocates_nothing(|| limiter.check(&too_long));
@@ -121,7 +121,7 @@ fn what_is_refused_allocates_nothing() {
 
 #[test]
 fn a_check_over_several_buckets_allocates_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let pro = limiter.default_rule().tier("pro", per_second(1, 30)).unwrap();
     let global = limiter.shared_rule("global", per_second(1, 100), Breadth::Everyone).unwrap();
     for round in 0..10 {
@@ -136,7 +136,7 @@ fn a_check_over_several_buckets_allocates_nothing() {
 
 #[test]
 fn a_batch_into_reserved_room_allocates_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let mut verdicts = Vec::with_capacity(100);
     for round in 0..20_u32 {
         let charges: Vec<Charge> =
@@ -148,8 +148,8 @@ fn a_batch_into_reserved_room_allocates_nothing() {
 
 #[test]
 fn a_crowded_table_allocates_nothing() {
-    for crowding in [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow] {
-        let limiter = limiter(1, crowding);
+    for table_full in [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow] {
+        let limiter = limiter(1, table_full);
         let rule: &Rule = limiter.default_rule();
         for client in 0..2_000_u32 {
             allocates_nothing(|| limiter.check(client));
@@ -174,7 +174,7 @@ fn a_full_bucket_is_forgotten_without_the_allocator() {
 /// The first check of a thread has to find out which counters are its own.
 #[test]
 fn the_first_check_of_a_thread_allocates_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     std::thread::scope(|scope| {
         for client in 0..20_u32 {
             let limiter = &limiter;

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use tollgate::{
-    Breadth, Burst, Clock, Cost, Crowding, Key, Limit, Limiter, LimiterBuilder, Moment, Rate, Rule,
-    RuleError, Span,
+    Breadth, Burst, Clock, Cost, Key, Limit, Limiter, LimiterBuilder, Moment, Rate, Rule, RuleError, Span,
+    TableFull,
 };
 
 const KEYS: usize = 1_000;
@@ -58,6 +58,41 @@ fn balances_are_what_they_would_have_been() {
     assert_about(0, balance(&limiter, rule, 42));
     assert_eq!(balance(&limiter, rule, "never seen"), 50_000_000);
     assert_eq!(limiter.stats().slots_taken, 2);
+}
+
+#[test]
+fn saved_size_is_taken_over_where_none_is_set() {
+    let scratch = Scratch::new("adopted");
+    let limiter = settings().build(per_day(1, 50)).unwrap();
+    let _ = limiter.check_n("alice", Cost::tokens(30));
+    limiter.save(scratch.file()).unwrap();
+    drop(limiter);
+
+    let other_size = || settings().keys_max(7 * KEYS).restore(scratch.file());
+    let refused = other_size().build(per_day(1, 50)).unwrap_err().to_string();
+    assert!(refused.contains("`keys_max` 1000, and this one has 7000"), "{refused}");
+    let limiter = other_size().adopt_saved_size(KEYS).build(per_day(1, 50)).unwrap();
+    assert_eq!(limiter.stats().keys_max, KEYS);
+    assert_about(20, balance(&limiter, limiter.default_rule(), "alice"));
+    let refused = other_size().adopt_saved_size(KEYS - 1).build(per_day(1, 50)).unwrap_err().to_string();
+    assert!(refused.contains("`keys_max` 1000, and this one has 7000"), "{refused}");
+}
+
+#[test]
+fn balances_survive_a_second_restart_without_a_check() {
+    let scratch = Scratch::new("twice");
+    let limiter = settings().build(per_day(1, 50)).unwrap();
+    let _ = limiter.check_n("alice", Cost::tokens(30));
+    let _ = limiter.explicit().check("bob", &per_day(1, 50), Cost::tokens(30));
+    limiter.save(scratch.file()).unwrap();
+    for _ in 0..2 {
+        let limiter = restored(&scratch.file(), per_day(1, 50));
+        assert_eq!(limiter.live_buckets().count(), 1);
+        limiter.save(scratch.file()).unwrap();
+    }
+    let limiter = restored(&scratch.file(), per_day(1, 50));
+    assert_about(20, balance(&limiter, limiter.default_rule(), "alice"));
+    assert_eq!(limiter.stats().explicit.slots_taken, 1);
 }
 
 #[test]
@@ -232,11 +267,11 @@ fn full_buckets_take_no_room_in_the_file() {
 
 #[test]
 fn a_crowded_table_is_crowded_after_a_restart() {
-    for crowding in [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow] {
+    for table_full in [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow] {
         let scratch = Scratch::new("crowded");
         let mut spent = vec![0; 1_000];
         for _ in 0..5 {
-            let settings = settings().keys_max(1).crowding(crowding).restore(scratch.file());
+            let settings = settings().keys_max(1).table_full(table_full).restore(scratch.file());
             let limiter = settings.build(per_day(1, 10)).unwrap();
             for (client, spent) in (0_u32..).zip(&mut spent) {
                 *spent += (0..3).filter(|_| limiter.check(client).is_admitted()).count();
@@ -244,7 +279,7 @@ fn a_crowded_table_is_crowded_after_a_restart() {
             limiter.save(scratch.file()).unwrap();
         }
         let most = spent.iter().max().unwrap();
-        assert!(*most <= 10, "{most} under {crowding:?}");
+        assert!(*most <= 10, "{most} under {table_full:?}");
     }
 }
 

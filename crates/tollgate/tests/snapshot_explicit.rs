@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use scratch::{Scratch, saved_at};
 use tollgate::{
-    Burst, Clock, Cost, Crowding, ExplicitVerdict, Limit, Limiter, LimiterBuilder, Moment, Rate, Span,
+    Burst, Clock, Cost, ExplicitVerdict, Limit, Limiter, LimiterBuilder, Moment, Rate, Span, TableFull,
 };
 use tollgate_sim::seeds::{Rng, any_magnitude, for_each_seed};
 
@@ -191,11 +191,11 @@ fn under_any_limit_and_by_any_clock_a_restart_changes_at_most_a_micro_token() {
 
 #[test]
 fn in_a_crowded_table_nobody_gains_by_restarts() {
-    for crowding in [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow] {
+    for table_full in [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow] {
         let (scratch, limit) = (Scratch::new("explicit_crowded"), per_day(1, 10));
         let mut spent = vec![0; 1_000];
         for _ in 0..5 {
-            let settings = settings(&Clock::manual(START)).explicit_keys_max(1).crowding(crowding);
+            let settings = settings(&Clock::manual(START)).explicit_keys_max(1).table_full(table_full);
             let limiter = settings.restore(scratch.file()).build(limit).unwrap();
             for (client, spent) in (0_u32..).zip(&mut spent) {
                 let ask = || limiter.explicit().check(client, &limit, Cost::ONE).is_admitted();
@@ -204,7 +204,7 @@ fn in_a_crowded_table_nobody_gains_by_restarts() {
             limiter.save(scratch.file()).unwrap();
         }
         let most = spent.iter().max().unwrap();
-        assert!(*most <= 10, "{most} under {crowding:?}");
+        assert!(*most <= 10, "{most} under {table_full:?}");
     }
 }
 

@@ -47,7 +47,7 @@ fn refusal(scratch: &Scratch) -> String {
 fn a_file_of_something_else_is_refused() {
     let scratch = Scratch::new("something_else");
     let path = scratch.file();
-    for bytes in [&b""[..], b"tollgate", b"PK\x03\x04", b"tollgate table 4 and more, of another version"] {
+    for bytes in [&b""[..], b"tollgate", b"PK\x03\x04", b"tollgate table 5 and more, of another version"] {
         scratch.write(bytes);
         assert_eq!(
             refusal(&scratch),

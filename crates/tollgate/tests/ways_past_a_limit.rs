@@ -9,9 +9,9 @@ mod resets;
 mod without_room;
 
 use tollgate::{
-    Breadth, Burst, Cause, CheckError, Clock, Concurrency, Cost, Crowding, Hierarchy, LeakyBucket, Left,
-    Limit, Limiter, LimiterBuilder, Moment, Priority, Rate, Rule, Shares, SlidingCounter, SlidingLog, Span,
-    Verdict,
+    Breadth, Burst, Cause, CheckError, Clock, Concurrency, Cost, Hierarchy, LeakyBucket, Left, Limit,
+    Limiter, LimiterBuilder, Moment, Priority, Rate, Rule, Shares, SlidingCounter, SlidingLog, Span,
+    TableFull, Verdict,
 };
 
 const MINUTE: Span = Span::from_secs(60);
@@ -117,7 +117,8 @@ fn what_was_reserved_on_one_tier_is_not_given_back_on_another() {
 
 #[test]
 fn the_order_of_charges_to_one_overflow_bucket_does_not_open_the_share_of_others() {
-    let (limiter, _) = with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), slow(1_000));
+    let (limiter, _) =
+        with(Limiter::builder().keys_max(1).table_full(TableFull::SharedOverflow), slow(1_000));
     let filler = limiter.rule("filler", slow(5)).unwrap();
     for client in 0..500_u64 {
         let _ = filler.check(client);
@@ -170,8 +171,8 @@ fn one_check_takes_no_more_entries_than_there_may_be() {
     let (limiter, _) = with(Limiter::builder().log_entries_max(10), slow(1));
     let rule = limiter.rule("log", SlidingLog::new(Burst::tokens(5), DAY).unwrap()).unwrap();
     let charges: Vec<_> = (0..16_u64).map(|key| rule.charge(key)).collect();
-    let Verdict::Deny { cause, .. } = limiter.check_all(&charges) else { panic!() };
-    assert_eq!((cause, limiter.stats().log_entries), (Cause::Crowded, 0));
+    let Verdict::Deny { cause, denied, .. } = limiter.check_all(&charges) else { panic!() };
+    assert_eq!((cause, limiter.stats().log_entries), (Cause::TableFull(denied), 0));
     assert!(limiter.check_all(&charges[..10]).is_admitted());
 }
 

@@ -27,7 +27,7 @@ pub enum Outcome {
         denied: BucketSet,
     },
     /// The store had no room for another bucket. No scenario expects it: the suite needs room for 1,000 keys.
-    Crowded,
+    TableFull,
     /// The check itself is at fault; nothing was charged.
     Invalid(Fault),
 }

@@ -17,7 +17,7 @@ pub(super) fn breadth_of(breadth: Breadth) -> tollgate::Breadth {
 pub fn outcome_of(verdict: Verdict) -> Outcome {
     match verdict {
         Verdict::Admit { remaining, delay } => Outcome::Admit { remaining, delay },
-        Verdict::Deny { cause: Cause::Crowded, .. } => Outcome::Crowded,
+        Verdict::Deny { cause: Cause::TableFull(_), .. } => Outcome::TableFull,
         Verdict::Deny { wait, remaining, denied, .. } => Outcome::Deny { wait, remaining, denied },
         Verdict::Never { denied } => Outcome::Never { denied },
         Verdict::Invalid(error) => Outcome::Invalid(fault_of(error)),

@@ -6,7 +6,7 @@ mod promises;
 
 use std::collections::BTreeMap;
 
-use tollgate::{Algorithm, Clock, Crowding, Limiter};
+use tollgate::{Algorithm, Clock, Limiter, TableFull};
 use tollgate_core::{Moment, Span, Tokens};
 
 use self::promises::{Places, promise_of, tame, time_to_full};
@@ -34,11 +34,11 @@ struct Small {
 }
 
 pub(super) fn run(decoder: &mut Decoder<'_>) {
-    let crowding =
-        [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(decoder.byte() % 3)];
+    let table_full =
+        [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow][usize::from(decoder.byte() % 3)];
     let keys = 1 + usize::from(decoder.byte() % 24);
     let Ok(limit) = decoder.algorithm() else { return };
-    let settings = Limiter::builder().keys_max(keys).crowding(crowding).clock(Clock::manual(START));
+    let settings = Limiter::builder().keys_max(keys).table_full(table_full).clock(Clock::manual(START));
     let Ok(subject) = MemorySubject::new(settings) else { return };
     let mut small = Small {
         subject,
@@ -56,7 +56,7 @@ pub(super) fn run(decoder: &mut Decoder<'_>) {
         small.apply(operation, &mut scope);
         scope.rules = small.rules.len();
     }
-    small.judge(crowding);
+    small.judge();
 }
 
 impl Small {
@@ -157,11 +157,7 @@ impl Small {
         self.events.push(Event { key, called: self.now, answered: self.now, cost, admitted });
     }
 
-    fn judge(self, crowding: Crowding) {
-        // A client evicted from among strangers comes back full; that is documented and counted.
-        if crowding == Crowding::Inherit && self.subject.limiter().stats().forgotten > 0 {
-            return;
-        }
+    fn judge(self) {
         let rule_of: BTreeMap<u64, usize> =
             self.buckets.iter().map(|((rule, _), number)| (*number, *rule)).collect();
         judge_each(self.events, |key| self.rules[rule_of[&key]].1.clone()).assert_kept();

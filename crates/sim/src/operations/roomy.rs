@@ -1,6 +1,6 @@
 //! A table with room for all: the limiter must answer every operation exactly as the reference does.
 
-use tollgate::{Crowding, Limiter};
+use tollgate::{Limiter, TableFull};
 use tollgate_core::{Algorithm, Burst, Cost, Moment, Rate, Span};
 
 use super::{Decoder, OPERATIONS_MAX, Operation, Scope};
@@ -17,12 +17,12 @@ const BOUND: Span = Span::from_secs(2_000);
 const STEP_BACK_MAX: Span = Span::from_secs(1);
 
 pub(super) fn run(decoder: &mut Decoder<'_>) {
-    let crowding =
-        [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow][usize::from(decoder.byte() % 3)];
-    let settings = Limiter::builder().keys_max(KEYS).crowding(crowding);
+    let table_full =
+        [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow][usize::from(decoder.byte() % 3)];
+    let settings = Limiter::builder().keys_max(KEYS).table_full(table_full);
     let Ok(subject) = MemorySubject::new(settings) else { return };
     let mut both =
-        Both { subject, reference: Reference::new(), scope: Scope::of(0), time: Time::new(crowding) };
+        Both { subject, reference: Reference::new(), scope: Scope::of(0), time: Time::new(table_full) };
     let Ok(limit) = decoder.algorithm() else { return };
     both.declare(Breadth::Client, limit);
     for _ in 0..OPERATIONS_MAX {
@@ -113,10 +113,10 @@ struct Time {
 impl Time {
     /// The shared overflow bucket of a rule is nobody's own and may lie idle until its meter has lapped it (2^64 micro-tokens: 5
     /// hours at 10^9 per second). It then looks empty, and with it every newcomer.
-    fn new(crowding: Crowding) -> Time {
-        let ends = match crowding {
-            Crowding::SharedOverflow => [START - BOUND, START + BOUND],
-            Crowding::Inherit | Crowding::DenyNew => [Moment::from_nanos(0), Moment::from_nanos(u64::MAX)],
+    fn new(table_full: TableFull) -> Time {
+        let ends = match table_full {
+            TableFull::SharedOverflow => [START - BOUND, START + BOUND],
+            TableFull::Inherit | TableFull::DenyNew => [Moment::from_nanos(0), Moment::from_nanos(u64::MAX)],
         };
         Time { now: START, latest: START, ends, is_bounded: false, never_back: false }
     }

@@ -69,6 +69,7 @@ const fn problem_type(outcome: &Outcome<'_>) -> (&'static str, &'static str) {
         Outcome::Refused(Refusal { kind: RefusalKind::Blocked | RefusalKind::KeyMissing, .. }) => {
             ("about:blank", "Forbidden")
         }
+        Outcome::Refused(Refusal { kind: RefusalKind::PathEncoded, .. }) => ("about:blank", "Bad Request"),
         Outcome::Refused(_) => ("about:blank", "Service Unavailable"),
         Outcome::Denied { .. } | Outcome::Never { .. } | Outcome::Admitted { .. } => (
             "https://iana.org/assignments/http-problem-types#quota-exceeded",

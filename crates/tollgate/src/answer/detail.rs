@@ -12,7 +12,7 @@ pub(super) fn of(answering: &Answering<'_>) -> String {
     let retry = answering.retry.map_or(String::new(), |retry| format!("Retry in {} ms.", retry.exact_ms()));
     let detail = match (outcome, outcome.decisive()) {
         (Outcome::Admitted { .. }, _) => String::new(),
-        (Outcome::Denied { cause: Cause::Crowded, .. }, _) => {
+        (Outcome::Denied { cause: Cause::TableFull(_), .. }, _) => {
             format!("There is no room for another client at the moment. {retry}")
         }
         (Outcome::Denied { .. }, Some(Violation { message: Some(message), .. })) => (*message).to_owned(),
@@ -43,6 +43,10 @@ fn of_refusal(refusal: &Refusal<'_>) -> String {
     match refusal.kind {
         RefusalKind::Blocked => format!("Rule `{by}` blocks the request."),
         RefusalKind::KeyMissing => format!("The request lacks what rule `{by}` knows its client by."),
+        RefusalKind::PathEncoded => {
+            "The path has an encoded slash, a backslash, white space at the end of a segment, a NUL byte, or `//` at the beginning. Send the path without it."
+                .to_owned()
+        }
         RefusalKind::KillSwitch => format!("Kill switch `{by}` is on."),
         RefusalKind::TooManyRules => {
             "More rules govern the request than can be enforced together.".to_owned()

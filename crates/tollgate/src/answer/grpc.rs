@@ -5,7 +5,7 @@ use super::{Answering, base64, detail, protobuf};
 /// The status of a call that was not admitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrpcAnswer {
-    /// 8 `RESOURCE_EXHAUSTED`, 7 `PERMISSION_DENIED` or 14 `UNAVAILABLE`.
+    /// 8 `RESOURCE_EXHAUSTED`, 7 `PERMISSION_DENIED`, 3 `INVALID_ARGUMENT` or 14 `UNAVAILABLE`.
     pub code: i32,
     /// For people; may hold any character.
     pub message: String,
@@ -14,6 +14,7 @@ pub struct GrpcAnswer {
     pub details: Vec<u8>,
 }
 
+const INVALID_ARGUMENT: i32 = 3;
 const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
 const UNAVAILABLE: i32 = 14;
@@ -22,6 +23,7 @@ impl GrpcAnswer {
     pub(super) fn of(answering: &Answering<'_>) -> Option<GrpcAnswer> {
         let code = match answering.status() {
             200 => return None,
+            400 => INVALID_ARGUMENT,
             403 => PERMISSION_DENIED,
             503 => UNAVAILABLE,
             _ => RESOURCE_EXHAUSTED,

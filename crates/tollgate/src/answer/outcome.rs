@@ -71,6 +71,8 @@ pub enum RefusalKind {
     Blocked,
     /// A part of the key is missing, and the rule denies such requests: 403.
     KeyMissing,
+    /// The path has an encoded slash or the like, and the policy refuses such paths: 400.
+    PathEncoded,
     /// A kill switch: 503.
     KillSwitch,
     /// More rules apply than can be charged together, so some would not be enforced: 503.
@@ -111,6 +113,7 @@ impl<'a> Outcome<'a> {
             Outcome::Admitted { .. } => 200,
             Outcome::Denied { .. } | Outcome::Never { .. } => 429,
             Outcome::Refused(Refusal { kind: RefusalKind::Blocked | RefusalKind::KeyMissing, .. }) => 403,
+            Outcome::Refused(Refusal { kind: RefusalKind::PathEncoded, .. }) => 400,
             Outcome::Refused(_) | Outcome::Unavailable { .. } => 503,
         }
     }
@@ -151,7 +154,7 @@ impl<'a> Outcome<'a> {
     pub(super) fn reason(&self) -> Option<&'a str> {
         Some(match self {
             Outcome::Admitted { .. } => return None,
-            Outcome::Denied { cause: Cause::Crowded, .. } => reason::CROWDED,
+            Outcome::Denied { cause: Cause::TableFull(_), .. } => reason::TABLE_FULL,
             Outcome::Denied { .. } => self.decisive().map_or(reason::EXCEEDED, Violation::called),
             Outcome::Never { .. } => reason::COST_EXCEEDS_BURST,
             Outcome::Refused(refusal) => refusal.reason.unwrap_or(reason::of_refusal(refusal.kind)),

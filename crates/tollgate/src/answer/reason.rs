@@ -4,7 +4,7 @@ use tollgate_core::Algorithm;
 
 use super::RefusalKind;
 
-pub(super) const CROWDED: &str = "crowded";
+pub(super) const TABLE_FULL: &str = "table_full";
 pub(super) const COST_EXCEEDS_BURST: &str = "cost_exceeds_burst";
 pub(super) const STORE_UNAVAILABLE: &str = "store_unavailable";
 /// By a rule that the caller did not name, or of an algorithm that is not known here.
@@ -27,6 +27,7 @@ pub(super) const fn of_refusal(kind: RefusalKind) -> &'static str {
     match kind {
         RefusalKind::Blocked => "blocked",
         RefusalKind::KeyMissing => "key_missing",
+        RefusalKind::PathEncoded => "path_encoded",
         RefusalKind::KillSwitch => "kill_switch",
         RefusalKind::TooManyRules => "too_many_rules",
     }

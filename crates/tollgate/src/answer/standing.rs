@@ -20,6 +20,8 @@ pub struct Standing<'a> {
     /// Known better than from what remains.
     full_in: Option<Span>,
     is_shadow: bool,
+    /// Of how many equal parts of the limit this is one.
+    instances: u32,
 }
 
 impl<'a> Standing<'a> {
@@ -42,7 +44,7 @@ impl<'a> Standing<'a> {
         now: Duration,
     ) -> Standing<'a> {
         let remaining = remaining.min(algorithm.full());
-        Standing { rule, scope, algorithm, remaining, now, full_in: None, is_shadow: false }
+        Standing { rule, scope, algorithm, remaining, now, full_in: None, is_shadow: false, instances: 1 }
     }
 
     /// The same for a bucket that is known to be full in this time if nobody spends: a sliding window's exact time is not a
@@ -56,6 +58,14 @@ impl<'a> Standing<'a> {
     #[must_use]
     pub const fn in_shadow(self) -> Standing<'a> {
         Standing { is_shadow: true, ..self }
+    }
+
+    /// Reports one of `instances` equal parts of the limit, by which an instance decides in fallback: quota and remaining are at most that part.
+    #[must_use]
+    pub fn among(self, instances: u32) -> Standing<'a> {
+        let instances = instances.max(1);
+        let part = Tokens::from_micros(self.algorithm.full().as_micros() / u64::from(instances));
+        Standing { instances, remaining: self.remaining.min(part), ..self }
     }
 
     /// The one with the least remaining; of several, the one that takes longest to fill. Shadows are passed over.
@@ -76,7 +86,7 @@ impl<'a> Standing<'a> {
 
     /// Whole tokens of a full bucket, rounded down.
     pub fn quota(&self) -> u64 {
-        self.algorithm.full().whole()
+        Tokens::from_micros(self.algorithm.full().as_micros() / u64::from(self.instances)).whole()
     }
 
     /// In how many seconds the quota is minted, rounded up, at least 1; `None` if it is no matter of time.

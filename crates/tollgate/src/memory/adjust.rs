@@ -5,12 +5,12 @@
 
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
 
-use crate::memory::gates::Held;
+use crate::memory::LimitId;
+use crate::memory::gates::{Held, WindowMark};
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
 use crate::memory::survey::Survey;
-use crate::memory::{Crowding, LimitId};
 use crate::sync::Patience;
 
 /// What a bucket holds before and after, in micro-tokens; negative is debt.
@@ -97,7 +97,7 @@ impl<M: MeterSource> Store<M> {
         now: Moment,
         change: impl FnOnce(&mut Log),
     ) -> Adjusted {
-        self.logs.with(ask.id, ask.limit, limit, now, |log| {
+        self.logs.with(ask.id, ask.limit, limit, self.meters.log_room(ask.limit), now, |log| {
             let before = log.balance(limit, now);
             change(log);
             Adjusted { before, after: log.balance(limit, now) }
@@ -136,11 +136,11 @@ impl<M: MeterSource> Store<M> {
             let limit = tag.limit().unwrap_or(ask.limit);
             let ruler = self.meters.ruler(limit);
             let reading = ruler.reading(now);
-            let inherits = self.crowding == Crowding::Inherit && ruler.is_inheritable();
+            let inherits = ruler.is_inheritable() && self.meters.may_have_evicted(limit);
             let raises = |mark| reading.balance(next(&reading, mark)) > reading.balance(mark);
             let is_gift = inherits && slot.mark(tag).map_or(true, raises);
             // Held until the mark is moved: nobody is displaced meanwhile.
-            let gates = is_gift.then(|| self.gates.hold(ask.id.windows));
+            let gates = is_gift.then(|| self.table.gates.hold(ask.id.windows));
             let most = match &gates {
                 Some(gates) => self.gift_max(gates, ask, limit, slot, now),
                 // It was full, or something is taken: nothing is given now.
@@ -158,12 +158,13 @@ impl<M: MeterSource> Store<M> {
     /// What the bucket in this slot may be given up to, if its window is crowded: as much as the fullest of its limit there holds.
     /// Whoever was displaced from there comes back no fuller than that one, which must not be one that was given tokens since.
     fn gift_max(&self, gates: &Held<'_>, ask: &Ask, limit: LimitId, slot: &Slot, now: Moment) -> Option<i64> {
-        if !gates.is_crowded(0) && !gates.is_crowded(1) {
+        if (0..2).all(|which| !gates.has(which, WindowMark::Evicted)) {
             return None;
         }
         let (survey, reading) =
             (Survey::of(&self.table, ask.id, &self.meters, now), self.meters.ruler(limit).reading(now));
-        let windows = (0..2).filter(|which| gates.is_crowded(*which) && survey.has(*which, slot));
+        let windows =
+            (0..2).filter(|which| gates.has(*which, WindowMark::Evicted) && survey.has(*which, slot));
         windows.filter_map(|which| survey.fullest(which, limit, reading)).min()
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum Unbooked {
     /// The bucket would be in debt by more than [`tollgate_core::DEBT_MAX`].
     TooDeep,
     /// The table has no room for the bucket, and may have some after this wait.
-    Crowded(Span),
+    TableFull(Span),
     /// The table has no room for the bucket, and the overflow bucket stands for it: that must be asked instead.
     Overflows,
     /// Nobody can wait under this algorithm.
@@ -60,7 +60,7 @@ impl<M: MeterSource> Store<M> {
         loop {
             let (slot, tag) = match self.find_awaited(ask) {
                 Some(found) => found,
-                None if places == PLACES_MAX => return Err(Unbooked::Crowded(CLOCK_ERROR_MAX)),
+                None if places == PLACES_MAX => return Err(Unbooked::TableFull(CLOCK_ERROR_MAX)),
                 None => {
                     places += 1;
                     self.place_to_book(ask, when)?;
@@ -210,7 +210,7 @@ impl<M: MeterSource> Store<M> {
         match self.move_in(&free, when, Purpose::Place) {
             MoveIn::UseOverflow => Err(Unbooked::Overflows),
             // No room, or only for one that starts in debt, which is not booked blindly: it may be somebody else's.
-            MoveIn::Decided(Verdict::Deny { wait, .. }) => Err(Unbooked::Crowded(wait)),
+            MoveIn::Decided(Verdict::Deny { wait, .. }) => Err(Unbooked::TableFull(wait)),
             MoveIn::Decided(_) | MoveIn::LookAgain => Ok(()),
         }
     }

@@ -15,8 +15,6 @@ pub(crate) enum Event {
     TookFull,
     /// A bucket took the slot of one that was not full, and inherits its mark.
     Evicted,
-    /// An eviction after which no slot is left to inherit from: the evicted client would come back full.
-    Forgotten,
     /// A new client was denied for want of room.
     DeniedNew,
     /// A new client was charged to the shared overflow bucket.
@@ -27,7 +25,7 @@ pub(crate) enum Event {
     RetryUnguarded,
 }
 
-const EVENTS: usize = 8;
+const EVENTS: usize = 7;
 
 /// Counters striped over cache lines.
 #[derive(Debug, Default)]

@@ -1,63 +1,93 @@
-//! Who may add buckets to a window: one byte for each, held for a few dozen instructions.
+//! One byte for each window: which thread may insert, and what the window has been through.
 //!
 //! A thread that adds a bucket holds the gates of both its windows, taken in ascending order. A gate is never waited for
 //! while a slot is held, so the two kinds of lock cannot wait for each other in a circle.
 
+use crate::memory::room::Room;
 use crate::sync::{AtomicU8, Ordering, Patience, released};
+use std::io;
 
 /// Some thread is adding to this window.
 const CLOSED: u8 = 1;
-/// A bucket that was not full has been evicted from this window and none of its kind has been seen full since, or a newcomer
-/// has been turned away from it to the shared bucket.
-const CROWDED: u8 = 2;
+/// Some thread has held this gate. All slots of other windows are free.
+const USED: u8 = 8;
+/// Bits of a gate that outlive its holder.
+const MARKS: u8 = WindowMark::Evicted as u8 | WindowMark::TurnedAway as u8;
+
+/// Mark of a window: clients were evicted from it, or turned away from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum WindowMark {
+    /// A bucket that was not full was evicted from the window, and its limit has not been seen full there since.
+    Evicted = 2,
+    /// A client was turned away from the window to the overflow bucket of its limit. Stays: it binds newcomers only while that
+    /// bucket is not full.
+    TurnedAway = 4,
+}
 
 /// The gates of all windows.
 #[derive(Debug)]
-pub(crate) struct Gates(Box<[AtomicU8]>);
+pub(crate) struct Gates(Room<AtomicU8>);
 
 /// The gates of one bucket's two windows, held until dropped.
 pub(crate) struct Held<'g> {
     gates: &'g Gates,
     windows: [u32; 2],
-    crowded: [bool; 2],
+    marks: [u8; 2],
 }
 
 impl Gates {
-    pub(crate) fn new(windows: usize) -> Gates {
-        Gates((0..windows).map(|_| AtomicU8::new(0)).collect())
+    /// Gates of so many windows, or an error if there is no memory for them. Untouched gates take up none.
+    pub(crate) fn try_for(windows: usize) -> io::Result<Gates> {
+        Room::try_for(windows).map(Gates)
     }
 
     /// Takes the gates of two windows, which may be one and the same.
     pub(crate) fn hold(&self, windows: [u32; 2]) -> Held<'_> {
         let [one, other] = windows;
         let (first, second) = (one.min(other), one.max(other));
-        let first_crowded = self.close(first);
-        let second_crowded = if first == second { first_crowded } else { self.close(second) };
-        let crowded =
-            if one == first { [first_crowded, second_crowded] } else { [second_crowded, first_crowded] };
-        Held { gates: self, windows, crowded }
+        let first_marks = self.close(first);
+        let second_marks = if first == second { first_marks } else { self.close(second) };
+        let marks = if one == first { [first_marks, second_marks] } else { [second_marks, first_marks] };
+        Held { gates: self, windows, marks }
     }
 
-    /// The crowded windows.
+    /// The windows that bear marks, with all their marks.
     #[expect(clippy::cast_possible_truncation, reason = "windows are numbered in 32 bits")]
-    pub(crate) fn crowded(&self) -> impl Iterator<Item = u32> {
-        let is_crowded = |gate: &AtomicU8| gate.load(Ordering::Relaxed) & CROWDED != 0;
-        self.0.iter().enumerate().filter(move |(_, gate)| is_crowded(gate)).map(|(window, _)| window as u32)
+    pub(crate) fn marked(&self) -> impl Iterator<Item = (u32, u8)> {
+        let marks = |gate: &AtomicU8| gate.load(Ordering::Relaxed) & MARKS;
+        self.0
+            .iter()
+            .enumerate()
+            .map(move |(window, gate)| (window as u32, marks(gate)))
+            .filter(|(_, marks)| *marks != 0)
     }
 
-    /// Marks windows as crowded, before anyone uses them; `None` if there is no such window.
-    pub(crate) fn set_crowded(&self, windows: &[u32]) -> Option<()> {
-        for window in windows {
-            self.0.get(*window as usize)?.store(CROWDED, Ordering::Relaxed);
+    /// Restores the marks of windows before any check uses them; `None` if there is no such window.
+    pub(crate) fn restore(&self, windows: &[(u32, u8)]) -> Option<()> {
+        for (window, marks) in windows {
+            self.0.get(*window as usize)?.store(marks & MARKS | USED, Ordering::Relaxed);
         }
         Some(())
     }
 
-    /// Closes one gate; whether its window is crowded.
-    fn close(&self, window: u32) -> bool {
+    /// Notes that a window was given buckets by other means than a check.
+    pub(crate) fn note_used(&self, window: usize) {
+        self.0[window].fetch_or(USED, Ordering::Relaxed);
+    }
+
+    /// The windows that may hold buckets. To look at others would only touch their memory.
+    #[expect(clippy::cast_possible_truncation, reason = "windows are numbered in 32 bits")]
+    pub(crate) fn used(&self) -> impl Iterator<Item = u32> {
+        let is_used = |gate: &AtomicU8| gate.load(Ordering::Relaxed) & (USED | CLOSED) != 0;
+        self.0.iter().enumerate().filter(move |(_, gate)| is_used(gate)).map(|(window, _)| window as u32)
+    }
+
+    /// Closes one gate and returns the marks of its window.
+    fn close(&self, window: u32) -> u8 {
         let (gate, patience) = (&self.0[window as usize], Patience::default());
         if super::slot::mutant::is("no gate") {
-            return gate.load(Ordering::Acquire) & CROWDED != 0;
+            return gate.load(Ordering::Acquire) & MARKS;
         }
         loop {
             let seen = gate.load(Ordering::Relaxed);
@@ -65,7 +95,7 @@ impl Gates {
             if is_open
                 && gate.compare_exchange(seen, seen | CLOSED, Ordering::Acquire, Ordering::Relaxed).is_ok()
             {
-                return seen & CROWDED != 0;
+                return seen & MARKS;
             }
             patience.wait();
         }
@@ -73,26 +103,35 @@ impl Gates {
 }
 
 impl Held<'_> {
-    /// Whether the bucket's first (0) or second (1) window is crowded.
-    pub(crate) fn is_crowded(&self, which: usize) -> bool {
-        self.crowded[which]
+    /// Whether the bucket's first (0) or second (1) window bears a mark.
+    pub(crate) fn has(&self, which: usize, mark: WindowMark) -> bool {
+        self.marks[which] & mark as u8 != 0
     }
 
-    /// Says so, or that it is no more.
-    pub(crate) fn set_crowded(&mut self, which: usize, crowded: bool) {
-        self.crowded[which] = crowded;
+    /// Sets a mark of a window.
+    pub(crate) fn set(&mut self, which: usize, mark: WindowMark) {
+        self.replace(which, self.marks[which] | mark as u8);
+    }
+
+    /// Removes a mark of a window.
+    pub(crate) fn clear(&mut self, which: usize, mark: WindowMark) {
+        self.replace(which, self.marks[which] & !(mark as u8));
+    }
+
+    fn replace(&mut self, which: usize, marks: u8) {
+        self.marks[which] = marks;
         if self.windows[0] == self.windows[1] {
-            self.crowded = [crowded; 2];
+            self.marks = [marks; 2];
         }
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // Where both windows are one, it must be opened once: by the second time it may be somebody else's.
+        // Where both windows are one, it must be opened once: by the second time another thread may hold it.
         let gates = if self.windows[0] == self.windows[1] { 1 } else { 2 };
-        for (window, crowded) in self.windows.into_iter().zip(self.crowded).take(gates) {
-            self.gates.0[window as usize].store(if crowded { CROWDED } else { 0 }, Ordering::Release);
+        for (window, marks) in self.windows.into_iter().zip(self.marks).take(gates) {
+            self.gates.0[window as usize].store(marks | USED, Ordering::Release);
         }
         released();
     }

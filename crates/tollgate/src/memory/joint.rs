@@ -4,6 +4,8 @@
 //! (narrow to broad), decide the last by one swap, which is the moment the check happens, and let the others go, charged.
 //! The hot bucket that everyone shares is never held; a preempted holder delays its own client.
 
+use std::sync::Arc;
+
 use tollgate_core::{BucketSet, Span, Tokens};
 
 use crate::clock::CLOCK_ERROR_MAX;
@@ -103,14 +105,15 @@ impl<M: MeterSource> Store<M> {
         self.counters.count(Event::DeniedNew);
         let denied = wanted.iter().flatten().fold(BucketSet::EMPTY, |all, wanted| all.union(wanted.members));
         let wait = CLOCK_ERROR_MAX;
-        Outcome::of(Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::Crowded })
+        Outcome::of(Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::TableFull(denied) })
     }
 
     /// What is asked of a log, if that is where the bucket's state is.
     fn log_ask(&self, wanted: &Wanted) -> Option<LogAsk> {
         let limit = self.meters.ruler(wanted.ask.limit).log()?;
         let Ask { id, limit: limit_id, demand } = wanted.ask;
-        Some(LogAsk { id, limit, limit_id, demand, members: wanted.members })
+        let room = Arc::clone(self.meters.log_room(limit_id));
+        Some(LogAsk { id, limit, limit_id, demand, members: wanted.members, room })
     }
 
     /// Finds the buckets of a check, and which are absent.
@@ -172,10 +175,9 @@ impl<M: MeterSource> Store<M> {
         if self.meters.ruler(ask.limit).never_admits(ask.demand) {
             refusal.never = refusal.never.union(*members);
         } else if let MoveIn::Decided(Verdict::Deny { wait, remaining, cause, .. }) =
-            self.move_in(ask, when, Purpose::Look)
+            self.move_in(ask, when, Purpose::Weigh)
         {
-            refusal.add(*members, wait, remaining);
-            refusal.cause = if cause == Cause::Crowded { cause } else { refusal.cause };
+            refusal.add(cause, *members, wait, remaining);
         }
     }
 }

@@ -63,7 +63,7 @@ impl<'t, const N: usize> Parts<'t, N> {
                 part.refuse_for_good(&mut refusal);
             } else if let Spend::Short { held, .. } = part.spend(part.mark) {
                 let wait = part.ruler.wait(part.from(part.mark), part.ask.demand, now);
-                refusal.add(part.members, wait, held);
+                refusal.add(part.cause(), part.members, wait, held);
             }
         }
         refusal
@@ -140,9 +140,13 @@ impl Part<'_> {
             refusal.never = refusal.never.union(self.members);
         } else {
             let time_to_full = self.ruler.meter().map_or(Span::ZERO, |meter| meter.limit().time_to_full());
-            refusal.add(self.members, time_to_full, Tokens::ZERO);
-            refusal.cause = Cause::Crowded;
+            refusal.add(self.cause(), self.members, time_to_full, Tokens::ZERO);
         }
+    }
+
+    /// Why it denies, if it does.
+    fn cause(&self) -> Cause {
+        if self.floor.is_some() { Cause::TableFull(self.members) } else { Cause::Exceeded }
     }
 
     /// What the charge makes of the bucket.

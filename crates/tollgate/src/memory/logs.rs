@@ -1,11 +1,16 @@
-//! The buckets of sliding logs: a side table, bounded by a number of entries, in shards that are locked for a moment.
+//! The buckets of sliding logs: a side table in shards that are locked for a moment, bounded by a number of entries per rule.
+//!
+//! The entries of a rule are counted in its [`LogRoom`]. When the room is used up, a client that has a log goes on: its two oldest
+//! charges count as one. A new client gets room from the longest-known logs of its rule, whose charges are merged by twos; if
+//! that frees nothing, it is denied. Merged charges count as long as the younger, so no client is admitted more. Other rules have
+//! rooms of their own.
 //!
 //! A check over several buckets locks the shards of its logs first, in ascending order, and keeps them until it is decided:
 //! nobody waits for a shard while it holds a slot or a gate.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tokens};
 
@@ -23,6 +28,13 @@ use crate::{Cause, Verdict};
 const SWEPT_MAX: usize = 2;
 /// So many stale lines of a shard are not worth a clean-up.
 const STALE_MAX: usize = 64;
+/// Most entries of one client's log: a check reads at most so many. Beyond it the two oldest count as one. The policy crate
+/// has the same number for its lint.
+const CLIENT_LOG_ENTRIES_MAX: usize = 4_096;
+/// Fewest entries of a log whose charges are merged to make room for a new client.
+const HALVED_MIN: usize = 8;
+/// Logs of a shard that are looked at for one to halve.
+const HALVED_LOOKS_MAX: usize = 8;
 
 /// All logs of one limiter.
 #[derive(Debug)]
@@ -30,7 +42,13 @@ pub(crate) struct Logs {
     shards: Box<[Mutex<Shard>]>,
     /// Entries of all logs together.
     entries: AtomicUsize,
-    entries_max: usize,
+}
+
+/// The entries of one rule's logs, and how many there may be.
+#[derive(Debug)]
+pub(crate) struct LogRoom {
+    entries: AtomicUsize,
+    entries_max: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +56,8 @@ struct Shard {
     logs: HashMap<BucketId, Kept>,
     /// When each log will be empty, unless it is charged again meanwhile. Logs that were emptied before may still be in it.
     due: BinaryHeap<Reverse<(Moment, BucketId)>>,
+    /// The line of `due` at which the next search for a log to halve begins.
+    next_look: usize,
 }
 
 #[derive(Debug)]
@@ -46,10 +66,11 @@ struct Kept {
     /// Under which it was last charged; its window is that of all limits of the rule.
     limit: SlidingLog,
     limit_id: LimitId,
+    room: Arc<LogRoom>,
 }
 
 /// One log that a check wants charged.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct LogAsk {
     pub(crate) id: BucketId,
     pub(crate) limit: SlidingLog,
@@ -57,6 +78,7 @@ pub(crate) struct LogAsk {
     pub(crate) demand: Demand,
     /// Which charges of the check it is.
     pub(crate) members: BucketSet,
+    pub(crate) room: Arc<LogRoom>,
 }
 
 /// The shards of one check's logs, locked.
@@ -76,13 +98,13 @@ pub(crate) struct LogAnswer {
 pub(crate) enum LogRefusal {
     Never,
     Short { wait: Span, held: Tokens },
-    Crowded { wait: Span },
+    TableFull { wait: Span },
 }
 
 impl Logs {
-    pub(crate) fn new(entries_max: usize) -> Logs {
+    pub(crate) fn new() -> Logs {
         let shards = (0..SHARDS).map(|_| Mutex::new(Shard::default())).collect();
-        Logs { shards, entries: AtomicUsize::new(0), entries_max }
+        Logs { shards, entries: AtomicUsize::new(0) }
     }
 
     /// Entries that are remembered now.
@@ -90,19 +112,20 @@ impl Logs {
         self.entries.load(Ordering::Relaxed)
     }
 
-    fn has_room_for(&self, entries: usize) -> bool {
-        self.entries().saturating_add(entries) <= self.entries_max
+    /// Counts entries that came and went.
+    fn count(&self, room: &LogRoom, came: usize, went: usize) {
+        for counted in [&self.entries, &room.entries] {
+            counted.fetch_add(came, Ordering::Relaxed);
+            counted.fetch_sub(went, Ordering::Relaxed);
+        }
     }
 
     /// What a check of one log would be told.
-    pub(crate) fn peek(&self, ask: &Ask, limit: &SlidingLog, now: Moment) -> Verdict {
+    pub(crate) fn peek(&self, ask: &Ask, limit: &SlidingLog, room: &Arc<LogRoom>, now: Moment) -> Verdict {
         let Ask { id, limit: limit_id, demand } = *ask;
-        let ask = LogAsk { id, limit: *limit, limit_id, demand, members: BucketSet::FIRST };
-        let shard = self.shard(shard_of(id));
-        match shard.look(&ask, now) {
-            Ok(_) if !self.has_room_for(1) => {
-                LogRefusal::Crowded { wait: shard.time_to_room(&ask, now) }.verdict()
-            }
+        let room = Arc::clone(room);
+        let ask = LogAsk { id, limit: *limit, limit_id, demand, members: BucketSet::FIRST, room };
+        match self.shard(shard_of(id)).peek(self, &ask, 1, now) {
             Ok(remaining) => Verdict::Admit { remaining, delay: Span::ZERO },
             Err(refusal) => refusal.verdict(),
         }
@@ -124,17 +147,17 @@ impl Logs {
         id: BucketId,
         limit_id: LimitId,
         limit: &SlidingLog,
+        room: &Arc<LogRoom>,
         now: Moment,
         change: impl FnOnce(&mut Log) -> T,
     ) -> T {
         let mut shard = self.shard(shard_of(id));
         let was_new = !shard.logs.contains_key(&id);
-        let kept = shard.logs.entry(id).or_insert_with(|| Kept::new(*limit, limit_id));
+        let kept = shard.logs.entry(id).or_insert_with(|| Kept::new(*limit, limit_id, room));
         let before = kept.log.entries();
         kept.log.forget(limit, now);
         let result = change(&mut kept.log);
-        self.entries.fetch_add(kept.log.entries(), Ordering::Relaxed);
-        self.entries.fetch_sub(before, Ordering::Relaxed);
+        self.count(&kept.room, kept.log.entries(), before);
         shard.note_change(id, was_new);
         result
     }
@@ -173,11 +196,30 @@ impl Logs {
         (0..SHARDS).flat_map(of_shard).collect()
     }
 
-    /// Forgets all that no longer counts, wherever nobody is at work.
-    fn sweep_others(&self, now: Moment) {
+    /// Returns `true` if `wanted` entries fit in, or would if long logs were halved: the longest of `locked` and of every shard that
+    /// no thread has locked. Forgets charges that no longer count, and halves nothing.
+    fn could_make_room(&self, locked: &mut Shard, room: &LogRoom, wanted: usize, now: Moment) -> bool {
+        let mut freed = locked.could_free(self, room, now);
         for shard in &self.shards {
+            if room.has_room_for(wanted.saturating_sub(freed)) {
+                return true;
+            }
             if let Ok(mut shard) = shard.try_lock() {
-                shard.sweep(self, now, usize::MAX);
+                freed += shard.could_free(self, room, now);
+            }
+        }
+        room.has_room_for(wanted.saturating_sub(freed))
+    }
+
+    /// Halves long logs in `locked`, then in shards that no thread has locked, until another entry fits in.
+    fn make_room(&self, locked: &mut Shard, room: &LogRoom) {
+        locked.make_room(self, room);
+        for shard in &self.shards {
+            if room.has_room_for(1) {
+                return;
+            }
+            if let Ok(mut shard) = shard.try_lock() {
+                shard.make_room(self, room);
             }
         }
     }
@@ -206,7 +248,7 @@ impl LockedLogs<'_> {
         for ask in &self.asks {
             if let Some(shard) = find(&mut self.shards, ask.id) {
                 let (LogAsk { id, limit_id, demand, members, .. }, at) =
-                    (*ask, shard.charge(self.logs, ask, now));
+                    (ask.clone(), shard.charge(self.logs, ask, now));
                 receipts.push(LogReceipt { id, limit_id, demand, members, at, resets });
             }
         }
@@ -221,7 +263,7 @@ impl LogRefusal {
         match self {
             LogRefusal::Never => Verdict::Never { denied },
             LogRefusal::Short { wait, held } => deny(wait, held, Cause::Exceeded),
-            LogRefusal::Crowded { wait } => deny(wait, Tokens::ZERO, Cause::Crowded),
+            LogRefusal::TableFull { wait } => deny(wait, Tokens::ZERO, Cause::TableFull(denied)),
         }
     }
 }
@@ -240,18 +282,56 @@ impl Shard {
         })
     }
 
-    /// What the log says to an ask, and whether there is room for the entries of its whole check. Makes some if need be and if
-    /// it can.
+    /// What the log says to an ask. A new client needs room for the entries of its whole check, which [`Shard::charge`] makes: a client
+    /// that is denied costs no other client a part of its log.
     fn peek(&mut self, logs: &Logs, ask: &LogAsk, wanted: usize, now: Moment) -> Result<Tokens, LogRefusal> {
+        if let Some(kept) = self.logs.get_mut(&ask.id) {
+            logs.count(&kept.room, 0, kept.log.forget(&kept.limit, now));
+        }
         let remaining = self.look(ask, now)?;
-        if !logs.has_room_for(wanted) {
-            self.sweep(logs, now, usize::MAX);
-            logs.sweep_others(now);
-            if !logs.has_room_for(wanted) {
-                return Err(LogRefusal::Crowded { wait: self.time_to_room(ask, now) });
-            }
+        let is_new = self.logs.get(&ask.id).is_none_or(|kept| kept.log.entries() == 0);
+        if is_new && !ask.room.has_room_for(wanted) && !logs.could_make_room(self, &ask.room, wanted, now) {
+            return Err(LogRefusal::TableFull { wait: self.time_to_room(ask, now) });
         }
         Ok(remaining)
+    }
+
+    /// Forgets charges that no longer count. Returns how many entries [`Shard::make_room`] would free.
+    fn could_free(&mut self, logs: &Logs, room: &LogRoom, now: Moment) -> usize {
+        self.sweep(logs, now, usize::MAX);
+        let Some(kept) = self.longest(room).and_then(|id| self.logs.get(&id)) else {
+            self.look_further();
+            return 0;
+        };
+        kept.log.entries() / 2
+    }
+
+    /// Merges the charges of a long log by twos, if there is no room for another entry.
+    fn make_room(&mut self, logs: &Logs, room: &LogRoom) {
+        if !room.has_room_for(1)
+            && let Some(id) = self.longest(room)
+            && let Some(kept) = self.logs.get_mut(&id)
+        {
+            let went = kept.log.halve();
+            logs.count(&kept.room, 0, went);
+            self.look_further();
+        }
+    }
+
+    /// The next search for a log to halve looks at others.
+    fn look_further(&mut self) {
+        self.next_look = self.next_look.wrapping_add(HALVED_LOOKS_MAX);
+    }
+
+    /// The longest log of the rule whose room this is, of a few that are looked at, if it is worth merging.
+    fn longest(&self, room: &LogRoom) -> Option<BucketId> {
+        let lines = self.due.as_slice();
+        let first = self.next_look.checked_rem(lines.len()).unwrap_or(0);
+        let looks = lines.iter().cycle().skip(first).take(HALVED_LOOKS_MAX.min(lines.len()));
+        let kept = looks.filter_map(|Reverse((_, id))| Some((*id, self.logs.get(id)?)));
+        let of_rule = kept.filter(|(_, kept)| std::ptr::eq(Arc::as_ptr(&kept.room), room));
+        let (id, kept) = of_rule.max_by_key(|(_, kept)| kept.log.entries())?;
+        (kept.log.entries() >= HALVED_MIN).then_some(id)
     }
 
     /// When there may be room for another entry: when the next log of this shard will be empty, or a new one would.
@@ -262,11 +342,18 @@ impl Shard {
     /// When the charge counts as made.
     fn charge(&mut self, logs: &Logs, ask: &LogAsk, now: Moment) -> Moment {
         let was_new = !self.logs.contains_key(&ask.id);
-        let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id));
+        if was_new && !ask.room.has_room_for(1) {
+            logs.make_room(self, &ask.room);
+        }
+        let kept = self.logs.entry(ask.id).or_insert_with(|| Kept::new(ask.limit, ask.limit_id, &ask.room));
         (kept.limit, kept.limit_id) = (ask.limit, ask.limit_id);
-        logs.entries.fetch_sub(kept.log.forget(&ask.limit, now), Ordering::Relaxed);
+        let (mut came, mut went) = (0, kept.log.forget(&ask.limit, now));
         let at = kept.log.stamp(now);
-        logs.entries.fetch_add(kept.log.charge(ask.demand.cost.as_micros(), at), Ordering::Relaxed);
+        came += kept.log.charge(ask.demand.cost.as_micros(), at);
+        if came > 0 && (kept.log.entries() > CLIENT_LOG_ENTRIES_MAX || !kept.room.has_room_for(1)) {
+            went += kept.log.merge_oldest();
+        }
+        logs.count(&kept.room, came, went);
         self.note_change(ask.id, was_new);
         self.sweep(logs, now, SWEPT_MAX);
         at
@@ -299,7 +386,7 @@ impl Shard {
             };
             self.due.pop();
             let Some(kept) = self.logs.get_mut(&id) else { continue };
-            logs.entries.fetch_sub(kept.log.forget(&kept.limit, now), Ordering::Relaxed);
+            logs.count(&kept.room, 0, kept.log.forget(&kept.limit, now));
             match kept.log.empty_at(&kept.limit) {
                 Some(at) => not_yet.push(Reverse((at, id))),
                 None => {
@@ -313,8 +400,34 @@ impl Shard {
 }
 
 impl Kept {
-    fn new(limit: SlidingLog, limit_id: LimitId) -> Kept {
-        Kept { log: Log::default(), limit, limit_id }
+    fn new(limit: SlidingLog, limit_id: LimitId, room: &Arc<LogRoom>) -> Kept {
+        Kept { log: Log::default(), limit, limit_id, room: Arc::clone(room) }
+    }
+}
+
+impl LogRoom {
+    /// No entries yet, and so many at most.
+    pub(crate) fn new(entries_max: usize) -> LogRoom {
+        LogRoom { entries: AtomicUsize::new(0), entries_max: AtomicUsize::new(entries_max) }
+    }
+
+    /// Entries that are remembered now.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// How many there may be.
+    pub(crate) fn entries_max(&self) -> usize {
+        self.entries_max.load(Ordering::Relaxed)
+    }
+
+    /// Changes how many there may be. Entries above a smaller number stay until they no longer count.
+    pub(crate) fn set_entries_max(&self, entries_max: usize) {
+        self.entries_max.store(entries_max, Ordering::Relaxed);
+    }
+
+    fn has_room_for(&self, entries: usize) -> bool {
+        self.entries().saturating_add(entries) <= self.entries_max()
     }
 }
 

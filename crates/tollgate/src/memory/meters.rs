@@ -3,12 +3,14 @@
 //! Read the clock first, then the meter: the reverse lets a preempted reader run on at the old rate. A changer closes the
 //! meter before it reads the clock, so whoever still read the old meter had read the clock before the change.
 
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate_core::{Algorithm, Mark, Meter, Moment, Ruler};
 
-use crate::memory::LimitId;
+use crate::memory::logs::LogRoom;
 use crate::memory::slot::{Slot, Tag};
+use crate::memory::{LimitId, TableFull};
 use crate::seqlock::SeqLock;
 use crate::sync::Patience;
 
@@ -29,12 +31,25 @@ pub(crate) trait MeterSource {
 
     /// The bucket shared by the clients of a limit that find no room.
     fn overflow(&self, limit: LimitId) -> &Slot;
+
+    /// Treatment of new clients of a limit when the table is full: the mode of its rule.
+    fn table_full(&self, limit: LimitId) -> TableFull;
+
+    /// The room for entries of the sliding logs of a limit's rule.
+    fn log_room(&self, limit: LimitId) -> &Arc<LogRoom>;
+
+    /// Whether buckets of the limit may have been evicted: the mode of its rule is [`TableFull::Inherit`], or was before a change.
+    fn may_have_evicted(&self, limit: LimitId) -> bool;
 }
 
 /// All meters of one limiter.
 #[derive(Debug)]
 pub(crate) struct Meters {
     groups: Box<[OnceLock<Group>]>,
+    /// The mode of rules that have none of their own.
+    table_full: TableFull,
+    /// Entries of the sliding logs of a rule without a bound of its own.
+    log_entries_max: usize,
 }
 
 /// [`GROUP`] meters.
@@ -48,20 +63,55 @@ pub(crate) struct MeterCell {
     overflow: Slot,
     /// The limit of the rule's own tier.
     rule: OnceLock<LimitId>,
+    /// The rule's own [`TableFull`] mode as [`mode_word`] writes it, and [`MAY_HAVE_EVICTED`]. Used in the rule's own tier only.
+    table_full: AtomicU8,
+    /// Used in the rule's own tier only.
+    log_room: Arc<LogRoom>,
     /// Held by whoever changes the meter.
     changing: Mutex<()>,
 }
 
+/// Bit of [`MeterCell::table_full`]: buckets of the rule may have been evicted before its mode changed.
+const MAY_HAVE_EVICTED: u8 = 0x10;
+
+/// A rule's own mode in a cell; 0 if it has none.
+const fn mode_word(mode: Option<TableFull>) -> u8 {
+    match mode {
+        None => 0,
+        Some(TableFull::Inherit) => 1,
+        Some(TableFull::DenyNew) => 2,
+        Some(TableFull::SharedOverflow) => 3,
+    }
+}
+
 impl Meters {
-    pub(crate) fn new() -> Meters {
-        Meters { groups: (0..=LimitId::COUNT_MAX / GROUP).map(|_| OnceLock::new()).collect() }
+    /// No meters yet; rules without a mode or a bound of their own have these.
+    pub(crate) fn new(table_full: TableFull, log_entries_max: usize) -> Meters {
+        let groups = (0..=LimitId::COUNT_MAX / GROUP).map(|_| OnceLock::new()).collect();
+        Meters { groups, table_full, log_entries_max }
+    }
+
+    /// Entries of the sliding logs of a rule without a bound of its own.
+    pub(crate) fn log_entries_max(&self) -> usize {
+        self.log_entries_max
+    }
+
+    /// Sets the mode of a limit's rule; `None` is the limiter's own.
+    pub(crate) fn set_table_full(&self, limit: LimitId, mode: Option<TableFull>) {
+        let evicted = if self.may_have_evicted(limit) { MAY_HAVE_EVICTED } else { 0 };
+        self.cell(self.rule(limit)).table_full.store(mode_word(mode) | evicted, Ordering::Relaxed);
+    }
+
+    /// Notes that buckets of a limit's rule may have been evicted in an earlier run.
+    pub(crate) fn note_evictions(&self, limit: LimitId) {
+        self.cell(self.rule(limit)).table_full.fetch_or(MAY_HAVE_EVICTED, Ordering::Relaxed);
     }
 
     /// The cell of a limit, made on first use.
     #[inline]
     pub(crate) fn cell(&self, limit: LimitId) -> &Arc<MeterCell> {
         let index = usize::from(limit.get());
-        let cells = || (0..GROUP).map(|_| Arc::new(MeterCell::new())).collect();
+        let cells = || (0..GROUP).map(|_| Arc::new(MeterCell::new(self.log_entries_max))).collect();
         let group = self.groups[index / GROUP].get_or_init(cells);
         &group[index % GROUP]
     }
@@ -84,15 +134,36 @@ impl MeterSource for Meters {
     fn overflow(&self, limit: LimitId) -> &Slot {
         &self.cell(limit).overflow
     }
+
+    fn table_full(&self, limit: LimitId) -> TableFull {
+        match self.cell(self.rule(limit)).table_full.load(Ordering::Relaxed) & !MAY_HAVE_EVICTED {
+            1 => TableFull::Inherit,
+            2 => TableFull::DenyNew,
+            3 => TableFull::SharedOverflow,
+            _ => self.table_full,
+        }
+    }
+
+    fn log_room(&self, limit: LimitId) -> &Arc<LogRoom> {
+        &self.cell(self.rule(limit)).log_room
+    }
+
+    fn may_have_evicted(&self, limit: LimitId) -> bool {
+        let cell = self.cell(self.rule(limit));
+        self.table_full(limit) == TableFull::Inherit
+            || cell.table_full.load(Ordering::Relaxed) & MAY_HAVE_EVICTED != 0
+    }
 }
 
 impl MeterCell {
-    /// A cell without a ruler, under which nothing is likely.
-    pub(crate) fn new() -> MeterCell {
+    /// A cell without a ruler, under which nothing is likely, and with room for so many entries of sliding logs.
+    pub(crate) fn new(log_entries_max: usize) -> MeterCell {
         MeterCell {
             words: SeqLock::new([0; Ruler::WORDS]),
             overflow: Slot::free(),
             rule: OnceLock::new(),
+            table_full: AtomicU8::new(mode_word(None)),
+            log_room: Arc::new(LogRoom::new(log_entries_max)),
             changing: Mutex::new(()),
         }
     }

@@ -13,20 +13,30 @@ pub(crate) struct Refusal {
     pub(crate) remaining: Tokens,
     pub(crate) denied: BucketSet,
     pub(crate) never: BucketSet,
-    pub(crate) cause: Cause,
+    /// Which of `denied` found no room.
+    pub(crate) without_room: BucketSet,
 }
 
 impl Refusal {
     pub(crate) fn none() -> Refusal {
         let most = Tokens::from_micros(u64::MAX);
-        let (denied, never) = (BucketSet::EMPTY, BucketSet::EMPTY);
-        Refusal { left: most, wait: Span::ZERO, remaining: most, denied, never, cause: Cause::Exceeded }
+        let none = BucketSet::EMPTY;
+        Refusal {
+            left: most,
+            wait: Span::ZERO,
+            remaining: most,
+            denied: none,
+            never: none,
+            without_room: none,
+        }
     }
 
-    pub(crate) fn add(&mut self, members: BucketSet, wait: Span, held: Tokens) {
+    /// Adds a denial of these charges.
+    pub(crate) fn add(&mut self, cause: Cause, members: BucketSet, wait: Span, held: Tokens) {
         self.denied = self.denied.union(members);
         self.wait = self.wait.max(wait);
         self.remaining = self.remaining.min(held);
+        self.without_room = self.without_room.union(cause.on_behalf_of(members).without_room());
     }
 
     /// What the check's logs say.
@@ -35,10 +45,9 @@ impl Refusal {
             match answer {
                 Ok(remaining) => self.left = self.left.min(remaining),
                 Err(LogRefusal::Never) => self.never = self.never.union(members),
-                Err(LogRefusal::Short { wait, held }) => self.add(members, wait, held),
-                Err(LogRefusal::Crowded { wait }) => {
-                    self.add(members, wait, Tokens::ZERO);
-                    self.cause = Cause::Crowded;
+                Err(LogRefusal::Short { wait, held }) => self.add(Cause::Exceeded, members, wait, held),
+                Err(LogRefusal::TableFull { wait }) => {
+                    self.add(Cause::TableFull(members), members, wait, Tokens::ZERO);
                 }
             }
         }
@@ -48,7 +57,8 @@ impl Refusal {
         if !self.never.is_empty() {
             return Some(Verdict::Never { denied: self.never });
         }
-        let Refusal { wait, remaining, denied, cause, .. } = *self;
+        let Refusal { wait, remaining, denied, without_room, .. } = *self;
+        let cause = Cause::of(without_room);
         (!denied.is_empty()).then_some(Verdict::Deny { wait, remaining, denied, cause })
     }
 }
@@ -57,7 +67,7 @@ impl Refusal {
 pub(crate) fn on_behalf_of(members: BucketSet, verdict: Verdict) -> Verdict {
     match verdict {
         Verdict::Deny { wait, remaining, cause, .. } => {
-            Verdict::Deny { wait, remaining, cause, denied: members }
+            Verdict::Deny { wait, remaining, cause: cause.on_behalf_of(members), denied: members }
         }
         Verdict::Never { .. } => Verdict::Never { denied: members },
         other => other,

@@ -7,7 +7,7 @@ pub(crate) use self::pages::Room;
 
 #[cfg(not(loom))]
 mod blank {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU8, AtomicU64};
 
     use crate::memory::explicit::crowd::Crowd;
     use crate::memory::{explicit, table};
@@ -27,7 +27,7 @@ mod blank {
         )*};
     }
 
-    blank!(AtomicU64, table::Window, explicit::table::Window, Crowd);
+    blank!(AtomicU8, AtomicU64, table::Window, explicit::table::Window, Crowd);
 }
 
 #[cfg(not(loom))]

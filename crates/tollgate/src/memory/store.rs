@@ -1,7 +1,7 @@
 //! The memory store: one check against one bucket, lock-free once the bucket is in the table.
 //!
 //! A charge is a load and a compare-and-swap; a denial is a load. A bucket that is not in the table is full, or as full as
-//! the crowding rule lets a newcomer be; it moves in with its first charge. Time comes in with the check.
+//! the marks of its windows let a newcomer be; it moves in with its first charge. Time comes in with the check.
 
 use tollgate_core::{BucketSet, Demand, Level, Mark, Moment, Ruler, Span, Spend, Tokens};
 
@@ -9,7 +9,7 @@ use crate::clock::{CLOCK_ERROR_MAX, Clock};
 use crate::identity::BucketId;
 use crate::memory::awaited::Awaited;
 use crate::memory::counters::{Counters, Event};
-use crate::memory::gates::{Gates, Held};
+use crate::memory::gates::{Held, WindowMark};
 use crate::memory::logs::Logs;
 use crate::memory::meters::MeterSource;
 use crate::memory::resets::Resets;
@@ -17,7 +17,7 @@ use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::survey::{Seat, Standing, Survey};
 use crate::memory::table::{Likely, Table};
 use crate::memory::wish::Wish;
-use crate::memory::{Crowding, LimitId};
+use crate::memory::{LimitId, TableFull};
 use crate::sync::{AtomicU64, Ordering, Patience};
 use crate::{Breadth, Cause, Verdict};
 
@@ -42,11 +42,11 @@ pub(crate) struct Store<M> {
     pub(crate) table: Table,
     pub(crate) meters: M,
     pub(crate) counters: Counters,
-    pub(crate) gates: Gates,
     /// The buckets whose state is not a word.
     pub(crate) logs: Logs,
     pub(crate) resets: Resets,
-    pub(crate) crowding: Crowding,
+    /// The mode of rules that have none of their own.
+    table_full: TableFull,
     /// For whom somebody waits.
     pub(crate) awaited: Awaited,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier. So a
@@ -59,6 +59,8 @@ pub(crate) struct Store<M> {
 pub(crate) enum Purpose {
     /// Only to see what a check would be told.
     Look,
+    /// To decide a check over several buckets, before any of them is placed. Changes nothing, but a denial counts.
+    Weigh,
     /// To be charged later, together with others.
     Place,
     /// To be charged at once.
@@ -78,15 +80,14 @@ pub(crate) enum MoveIn {
 
 impl<M: MeterSource> Store<M> {
     /// A store over an empty table.
-    pub(crate) fn new(table: Table, crowding: Crowding, meters: M, log_entries_max: usize) -> Store<M> {
+    pub(crate) fn new(table: Table, table_full: TableFull, meters: M) -> Store<M> {
         Store {
-            logs: Logs::new(log_entries_max),
+            logs: Logs::new(),
             resets: Resets::new(),
-            gates: Gates::new(table.windows() as usize),
             table,
             meters,
             counters: Counters::default(),
-            crowding,
+            table_full,
             awaited: Awaited::new(),
             reclaimed_at: AtomicU64::new(0),
         }
@@ -173,7 +174,7 @@ impl<M: MeterSource> Store<M> {
         }
         let (now, patience) = (when.moment(), Patience::default());
         if let Some(log) = ruler.log() {
-            return self.logs.peek(ask, &log, now);
+            return self.logs.peek(ask, &log, self.meters.log_room(ask.limit), now);
         }
         loop {
             let Some((slot, tag)) = self.find(ask) else {
@@ -198,7 +199,7 @@ impl<M: MeterSource> Store<M> {
     #[cold]
     #[inline(never)]
     pub(crate) fn move_in(&self, ask: &Ask, when: When<'_>, purpose: Purpose) -> MoveIn {
-        let mut gates = self.gates.hold(ask.id.windows);
+        let mut gates = self.table.gates.hold(ask.id.windows);
         if self.table.find(ask.id).is_some() {
             return MoveIn::LookAgain;
         }
@@ -207,44 +208,48 @@ impl<M: MeterSource> Store<M> {
         let now = when.again(reclaimed_at);
         let ruler = self.meters.ruler(ask.limit);
         let survey = Survey::of(&self.table, ask.id, &self.meters, now);
-        if self.crowding == Crowding::Inherit {
-            survey.relieve(&mut gates);
-        }
+        survey.relieve(&mut gates, &self.meters);
 
-        let (vacancy, mut victim) = (survey.vacancy(), None);
-        if vacancy.is_none() && self.crowding == Crowding::Inherit {
-            victim = survey.victim(ask.limit, &self.meters, now);
+        let mode = self.meters.table_full(ask.limit);
+        let open = if self.table_full == TableFull::Inherit {
+            survey.open_to(ask.limit, &self.meters)
+        } else {
+            [true; 2]
+        };
+        let (vacancy, mut victim) = (survey.vacancy(open), None);
+        if vacancy.is_none() && mode == TableFull::Inherit {
+            victim = survey.victim(ask.limit, open, &self.meters, now);
         }
-        if vacancy.or(victim).is_none() {
-            // Only marks on a meter can be shared by strangers and told apart again.
-            return if self.crowding == Crowding::SharedOverflow && ruler.is_inheritable() {
-                self.overflow(ask, &mut gates, purpose, now)
+        let Some(seat) = vacancy.or(victim) else {
+            // Clients can share an overflow bucket only if its state is a mark on a meter.
+            return if mode == TableFull::SharedOverflow && ruler.is_inheritable() {
+                self.overflow(ask, &survey, &mut gates, purpose, now)
             } else {
                 MoveIn::Decided(self.deny_new(&survey, purpose, now))
             };
-        }
+        };
 
-        let start = self.start(&survey, &gates, victim, ask.limit, now.max(reclaimed_at));
+        let (start, is_bounded) = self.start(&survey, &gates, victim, ask.limit, now.max(reclaimed_at));
         let reading = ruler.reading(now);
         let spend = reading.spend(start, ask.demand);
-        let verdict = || verdict_of(spend, &ruler, start, ask.demand, now);
+        let cause = if is_bounded { Cause::TableFull(BucketSet::FIRST) } else { Cause::Exceeded };
+        let verdict = || verdict_of(spend, &ruler, start, ask.demand, now).because(cause);
         let Spend::Paid { mark: paid, .. } = spend else {
             return MoveIn::Decided(verdict());
         };
         let mark = match purpose {
-            Purpose::Look => return MoveIn::Decided(verdict()),
+            Purpose::Look | Purpose::Weigh => return MoveIn::Decided(verdict()),
             Purpose::Place => start,
             Purpose::Charge => paid,
         };
-        let Some(seat) = vacancy.or(victim) else { return MoveIn::LookAgain };
         let mark = reading.other_than(mark, seat.mark);
         if !self.take(seat, Tag::new(ask.id.fingerprint, ask.limit), mark, now) {
             return MoveIn::LookAgain;
         }
-        self.note_taken(seat, &survey, &mut gates, ask.limit);
+        self.note_taken(seat, &mut gates);
         match purpose {
             Purpose::Charge => MoveIn::Decided(verdict()),
-            Purpose::Look | Purpose::Place => MoveIn::LookAgain,
+            Purpose::Look | Purpose::Weigh | Purpose::Place => MoveIn::LookAgain,
         }
     }
 
@@ -256,8 +261,9 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    /// Where a newcomer's mark starts: full, but no fuller than whoever may have been evicted to make room, or than the overflow
-    /// bucket that it may have drawn from before.
+    /// Returns the mark that a newcomer starts at, and whether it is bounded: full, but no fuller than a client evicted from its
+    /// windows may be, or than the overflow bucket that it may have drawn from before. The marks of the windows count whatever the
+    /// mode of the rule is now: it may have been another before a reload.
     fn start(
         &self,
         survey: &Survey<'_>,
@@ -265,25 +271,23 @@ impl<M: MeterSource> Store<M> {
         victim: Option<&Seat<'_>>,
         limit: LimitId,
         now: Moment,
-    ) -> Mark {
-        let reading = self.meters.ruler(limit).reading(now);
-        let mut balance = reading.balance(reading.full_mark());
-        match self.crowding {
-            Crowding::DenyNew => {}
-            Crowding::SharedOverflow => {
-                if gates.is_crowded(0) || gates.is_crowded(1) {
-                    balance = balance.min(reading.balance(self.meters.overflow(limit).read().1));
-                }
-            }
-            Crowding::Inherit => {
-                let evicting = |which| victim.is_some_and(|victim| victim.window == which);
-                for which in (0..2).filter(|which| gates.is_crowded(*which) || evicting(*which)) {
-                    balance =
-                        balance.min(survey.inheritance(which, limit, &self.meters, now).unwrap_or(balance));
-                }
-            }
+    ) -> (Mark, bool) {
+        let ruler = self.meters.ruler(limit);
+        let reading = ruler.reading(now);
+        let full = reading.balance(reading.full_mark());
+        if !ruler.is_inheritable() {
+            return (reading.mark_of(full), false);
         }
-        reading.mark_of(balance)
+        let mut balance = full;
+        if (0..2).any(|which| gates.has(which, WindowMark::TurnedAway)) {
+            balance = balance.min(reading.balance(self.meters.overflow(limit).read().1));
+        }
+        let displaces_kin =
+            |which| victim.is_some_and(|seat| seat.window == which && seat.standing == Standing::Live(limit));
+        for which in (0..2).filter(|which| gates.has(*which, WindowMark::Evicted) || displaces_kin(*which)) {
+            balance = balance.min(survey.inheritance(which, limit, &self.meters, now).unwrap_or(balance));
+        }
+        (reading.mark_of(balance), balance < full)
     }
 
     /// Takes over a slot, if nobody has charged or taken it since it was seen.
@@ -302,16 +306,13 @@ impl<M: MeterSource> Store<M> {
         true
     }
 
-    fn note_taken(&self, seat: &Seat<'_>, survey: &Survey<'_>, gates: &mut Held<'_>, newcomer: LimitId) {
+    fn note_taken(&self, seat: &Seat<'_>, gates: &mut Held<'_>) {
         match seat.standing {
             Standing::Free => self.counters.count(Event::TookFree),
             Standing::Full(_) => self.counters.count(Event::TookFull),
-            Standing::Live(evicted) => {
-                gates.set_crowded(seat.window, true);
+            Standing::Live(_) => {
+                gates.set(seat.window, WindowMark::Evicted);
                 self.counters.count(Event::Evicted);
-                if evicted != newcomer && !survey.leaves_kin(seat) {
-                    self.counters.count(Event::Forgotten);
-                }
             }
         }
     }
@@ -324,43 +325,11 @@ impl<M: MeterSource> Store<M> {
             wait: Span::from_nanos(survey.nanos_to_vacancy(&self.meters, now)),
             remaining: Tokens::ZERO,
             denied: BucketSet::FIRST,
-            cause: Cause::Crowded,
+            cause: Cause::TableFull(BucketSet::FIRST),
         }
     }
 
-    /// Turns a client that finds no room to the bucket that all such clients of its limit share, and marks its windows, so that
-    /// when it finds a place it starts no fuller than that bucket. The marks stay: they bind only while that bucket is not full.
-    fn overflow(&self, ask: &Ask, gates: &mut Held<'_>, purpose: Purpose, now: Moment) -> MoveIn {
-        if purpose != Purpose::Look {
-            gates.set_crowded(0, true);
-            gates.set_crowded(1, true);
-        }
-        if purpose == Purpose::Place {
-            return MoveIn::UseOverflow;
-        }
-        let (slot, ruler) = (self.meters.overflow(ask.limit), self.meters.ruler(ask.limit));
-        let (reading, floor) = (ruler.reading(now), self.floor(&ruler, now));
-        loop {
-            let (_, mark) = slot.read();
-            let from = reading.emptier(mark, floor);
-            let spend = reading.spend(from, ask.demand);
-            if let (Spend::Paid { mark: paid, .. }, Purpose::Charge) = (spend, purpose) {
-                if !slot.swap(mark, paid) {
-                    continue;
-                }
-                self.counters.count(Event::Overflowed);
-            }
-            return MoveIn::Decided(verdict_of(spend, &ruler, from, ask.demand, now));
-        }
-    }
-
-    /// The fullest that an absent bucket may be at `now`: full, but no earlier than the last time a full one was forgotten.
-    /// A client that was full then may have spent its tokens before.
-    pub(crate) fn floor(&self, ruler: &Ruler, now: Moment) -> Mark {
-        ruler.reading(now.max(self.reclaimed_at())).full_mark()
-    }
-
-    fn reclaimed_at(&self) -> Moment {
+    pub(super) fn reclaimed_at(&self) -> Moment {
         if mutant::is("old clock") {
             return Moment::default();
         }
@@ -378,7 +347,7 @@ impl<M: MeterSource> Store<M> {
     #[cold]
     #[inline(never)]
     pub(crate) fn relabel(&self, ask: &Ask, when: When<'_>) {
-        let gates = self.gates.hold(ask.id.windows);
+        let mut gates = self.table.gates.hold(ask.id.windows);
         let Some((slot, tag)) = self.table.find(ask.id) else { return };
         let Ok(mark) = slot.mark(tag) else { return };
         // The clock after the mark: at an earlier moment the balance would be smaller, but refill from then at the new rate.
@@ -386,13 +355,15 @@ impl<M: MeterSource> Store<M> {
         let ruler = self.meters.ruler(ask.limit);
         let reading = ruler.reading(now);
         let mut carried = self.under_limit(mark, tag, &ruler, ask, now);
-        if self.crowding == Crowding::Inherit {
-            // Whoever was evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
+        let marked = [0, 1].map(|which| gates.has(which, WindowMark::Evicted));
+        if marked != [false; 2] {
+            // A client evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
             let survey = Survey::of(&self.table, ask.id, &self.meters, now);
-            for which in (0..2).filter(|which| gates.is_crowded(*which) && survey.has(*which, slot)) {
+            for which in (0..2).filter(|which| marked[*which] && survey.has(*which, slot)) {
                 if let Some(fullest) = survey.fullest(which, ask.limit, reading) {
                     carried = reading.emptier(carried, reading.mark_of(fullest));
                 }
+                self.bequeath(tag, mark, which, &survey, &mut gates, now);
             }
         }
         if slot.hold(mark) {

@@ -2,18 +2,23 @@
 //!
 //! Only meaningful while the gates of both windows are held: charges go on meanwhile, but nobody moves in or out.
 
+use std::cmp::Reverse;
+
 use tollgate_core::{Cost, Demand, Mark, Moment, Reading};
 
 use crate::clock::CLOCK_ERROR_MAX;
 use crate::identity::BucketId;
-use crate::memory::LimitId;
-use crate::memory::gates::Held;
+use crate::memory::gates::{Held, WindowMark};
 use crate::memory::meters::MeterSource;
-use crate::memory::slot::Slot;
+use crate::memory::slot::{Slot, mutant};
 use crate::memory::table::{HALF_SLOTS, Table, WINDOW_SLOTS};
+use crate::memory::{LimitId, TableFull};
 
 /// Slots in two windows.
 const SEATS: usize = 2 * WINDOW_SLOTS;
+/// Most slots of a window that live buckets may take which no newcomer can displace. The other slots stay for buckets that
+/// can be displaced, so that a flood of keys under a sliding counter or a concurrency limit does not lock out other rules.
+const PINNED_MAX: usize = WINDOW_SLOTS * 3 / 4;
 
 /// One slot of the two windows, as it was seen.
 #[derive(Debug, Clone, Copy)]
@@ -68,9 +73,10 @@ impl<'t> Survey<'t> {
 
     /// A slot that may be taken at no loss: in the preferred half of the first window, since it is looked at first, or of the
     /// second, as long as that window keeps some room for those who have none elsewhere; then in the window that has more
-    /// of it, so that both fill evenly. A free one before one that holds a full bucket.
-    pub(crate) fn vacancy(&self) -> Option<&Seat<'t>> {
-        let vacancies = |which| self.window(which).filter(|seat| !seat.is_live());
+    /// of it, so that both fill evenly. A free one before one that holds a full bucket. Only in windows that are `open` to the
+    /// newcomer.
+    pub(crate) fn vacancy(&self, open: [bool; 2]) -> Option<&Seat<'t>> {
+        let vacancies = |which: usize| self.window(which).filter(move |seat| open[which] && !seat.is_live());
         let best =
             |which| vacancies(which).max_by_key(|seat| (seat.preferred, seat.standing == Standing::Free));
         let likely = |which| best(which).filter(|seat| seat.preferred);
@@ -81,15 +87,52 @@ impl<'t> Survey<'t> {
         roomy.or_else(spare).or_else(|| best(usize::from(room[1] > room[0])))
     }
 
-    /// The slot to take when nothing is vacant: the fullest bucket of the newcomer's own limit; where there is none, the one
-    /// that would have been full soonest.
-    pub(crate) fn victim(&self, limit: LimitId, meters: &impl MeterSource, now: Moment) -> Option<&Seat<'t>> {
-        let reading = meters.ruler(limit).reading(now);
-        let kin = self.evictable(meters).filter(|(_, theirs)| *theirs == limit).map(|(seat, _)| seat);
-        kin.max_by_key(|seat| reading.balance(seat.mark)).or_else(|| {
-            let to_full =
-                |(seat, limit): &(&Seat<'t>, LimitId)| nanos_to_full(meters, *limit, seat.mark, now);
-            self.evictable(meters).min_by_key(to_full).map(|(seat, _)| seat)
+    /// The slot to take when nothing is vacant: of a bucket that can return no fuller than it is. The limit with most buckets in
+    /// a window gives way, the newcomer's own before others, so that a flood under one rule displaces its own keys; of its
+    /// buckets there the fullest. Only in windows that are `open` to the newcomer.
+    pub(crate) fn victim(
+        &self,
+        limit: LimitId,
+        open: [bool; 2],
+        meters: &impl MeterSource,
+        now: Moment,
+    ) -> Option<&Seat<'t>> {
+        let may_go = |(seat, theirs): &(&Seat<'t>, LimitId)| {
+            let reading = meters.ruler(*theirs).reading(now);
+            let fullest = self.fullest_kin(seat, reading);
+            // The newcomer itself stays as kin of its own limit.
+            let is_last =
+                fullest.is_none() && *theirs != limit && !mutant::is("evicts the last of its limit");
+            !is_last && fullest.is_none_or(|fullest| fullest <= reading.balance(seat.mark))
+        };
+        let rank = |(seat, theirs): &(&Seat<'t>, LimitId)| {
+            let kin = self.window(seat.window).filter(|other| other.standing == seat.standing).count();
+            (kin, *theirs == limit, Reverse(nanos_to_full(meters, *theirs, seat.mark, now)))
+        };
+        let evictable = self.live().filter(|(seat, theirs)| open[seat.window] && !is_pinned(meters, *theirs));
+        evictable.filter(may_go).max_by_key(rank).map(|(seat, _)| seat)
+    }
+
+    /// What the fullest other bucket of the same limit in the window of `victim` holds; `None` if `victim` is the last one. A
+    /// client that is evicted returns no fuller than that: see [`Survey::inheritance`].
+    fn fullest_kin(&self, victim: &Seat<'t>, reading: Reading) -> Option<i64> {
+        let is_kin =
+            |seat: &&Seat<'t>| seat.standing == victim.standing && !std::ptr::eq(seat.slot, victim.slot);
+        self.window(victim.window).filter(is_kin).map(|seat| reading.balance(seat.mark)).max()
+    }
+
+    /// In which windows a newcomer of `limit` may take a slot. A bucket that could not be displaced later may not be one of more
+    /// than [`PINNED_MAX`] such buckets in a window.
+    pub(crate) fn open_to(&self, limit: LimitId, meters: &impl MeterSource) -> [bool; 2] {
+        if !is_pinned(meters, limit) {
+            return [true; 2];
+        }
+        [0, 1].map(|which| {
+            let pinned = self.window(which).filter(|seat| match seat.standing {
+                Standing::Live(theirs) => is_pinned(meters, theirs),
+                Standing::Free | Standing::Full(_) => false,
+            });
+            pinned.count() < PINNED_MAX
         })
     }
 
@@ -111,6 +154,12 @@ impl<'t> Survey<'t> {
         limits.filter_map(|tier| self.fullest(which, tier, meters.ruler(tier).reading(now))).min()
     }
 
+    /// How many buckets of `limit` are in a window.
+    pub(crate) fn buckets(&self, which: usize, limit: LimitId) -> usize {
+        let kin = [Standing::Live(limit), Standing::Full(limit)];
+        self.window(which).filter(|seat| kin.contains(&seat.standing)).count()
+    }
+
     /// Whether this slot is in this window.
     pub(crate) fn has(&self, which: usize, slot: &Slot) -> bool {
         self.window(which).any(|seat| std::ptr::eq(seat.slot, slot))
@@ -125,20 +174,15 @@ impl<'t> Survey<'t> {
         kin.map(|seat| reading.balance(seat.mark)).max()
     }
 
-    /// Whether whoever was evicted from this window would be full by now: a bucket of every limit that lives here is.
-    pub(crate) fn is_relieved(&self, which: usize) -> bool {
+    /// Whether every client that was evicted from this window would be full by now: a bucket of every limit is full that lives
+    /// here and whose buckets may have been evicted.
+    fn is_relieved(&self, which: usize, meters: &impl MeterSource) -> bool {
         let full = |limit| self.window(which).any(|seat| seat.standing == Standing::Full(limit));
-        self.window(which).any(|seat| !seat.is_live())
-            && self.window(which).all(|seat| match seat.standing {
-                Standing::Live(limit) => full(limit),
-                Standing::Free | Standing::Full(_) => true,
-            })
-    }
-
-    /// Whether another bucket of the victim's limit stays in its window, for the victim to inherit from when it returns.
-    pub(crate) fn leaves_kin(&self, victim: &Seat<'t>) -> bool {
-        self.window(victim.window)
-            .any(|seat| seat.standing == victim.standing && !std::ptr::eq(seat.slot, victim.slot))
+        let may_have_evicted = |limit| meters.ruler(limit).is_inheritable() && meters.may_have_evicted(limit);
+        self.window(which).all(|seat| match seat.standing {
+            Standing::Live(limit) => full(limit) || !may_have_evicted(limit),
+            Standing::Free | Standing::Full(_) => true,
+        })
     }
 
     /// How soon some slot here will be vacant, in nanoseconds.
@@ -147,22 +191,18 @@ impl<'t> Survey<'t> {
         soonest.unwrap_or(0).saturating_add(CLOCK_ERROR_MAX.as_nanos())
     }
 
-    /// Clears the crowded mark of windows that are so no more.
-    pub(crate) fn relieve(&self, gates: &mut Held<'_>) {
-        for which in 0..2 {
-            if gates.is_crowded(which) && self.is_relieved(which) {
-                gates.set_crowded(which, false);
+    /// Clears [`WindowMark::Evicted`] of windows whose evicted clients would be full by now.
+    pub(crate) fn relieve(&self, gates: &mut Held<'_>, meters: &impl MeterSource) {
+        // Where both windows are one, the second has no seats here and says nothing.
+        for which in (0..2).filter(|which| self.window(*which).next().is_some()) {
+            if gates.has(which, WindowMark::Evicted) && self.is_relieved(which, meters) {
+                gates.clear(which, WindowMark::Evicted);
             }
         }
     }
 
     fn window(&self, which: usize) -> impl Iterator<Item = &Seat<'t>> {
         self.seats.iter().flatten().filter(move |seat| seat.window == which)
-    }
-
-    /// The buckets that are not full but may be forgotten, because whoever comes can inherit what they stood at.
-    fn evictable(&self, meters: &impl MeterSource) -> impl Iterator<Item = (&Seat<'t>, LimitId)> {
-        self.live().filter(|(_, limit)| meters.ruler(*limit).is_inheritable())
     }
 
     fn live(&self) -> impl Iterator<Item = (&Seat<'t>, LimitId)> {
@@ -177,6 +217,11 @@ impl Seat<'_> {
     fn is_live(&self) -> bool {
         matches!(self.standing, Standing::Live(_))
     }
+}
+
+/// Whether no newcomer can displace a bucket of this limit: its rule has another mode, or nothing can be inherited from it.
+fn is_pinned(meters: &impl MeterSource, limit: LimitId) -> bool {
+    meters.table_full(limit) != TableFull::Inherit || !meters.ruler(limit).is_inheritable()
 }
 
 fn nanos_to_full(meters: &impl MeterSource, limit: LimitId, mark: Mark, now: Moment) -> u64 {

@@ -5,6 +5,7 @@
 use std::io;
 
 use crate::identity::BucketId;
+use crate::memory::gates::Gates;
 use crate::memory::hints;
 use crate::memory::room::Room;
 use crate::memory::slot::{Slot, Tag};
@@ -32,32 +33,36 @@ pub(crate) struct Window([Half; 2]);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Likely<'t>([&'t Half; 2]);
 
-/// All slots.
+/// All slots, and the gates of their windows.
 #[derive(Debug)]
-pub(crate) struct Table(Room<Window>);
+pub(crate) struct Table {
+    windows: Room<Window>,
+    pub(crate) gates: Gates,
+}
 
 impl Table {
     /// An empty table for `keys` buckets, or an error if there is no memory for it.
     pub(crate) fn try_for_keys(keys: usize) -> io::Result<Table> {
-        Room::try_for(windows_for(keys)).map(Table)
+        let windows = windows_for(keys);
+        Ok(Table { windows: Room::try_for(windows)?, gates: Gates::try_for(windows)? })
     }
 
     /// Number of windows.
     #[expect(clippy::cast_possible_truncation, reason = "KEYS_MAX keeps the number of windows below 2^32")]
     pub(crate) fn windows(&self) -> u32 {
-        self.0.len() as u32
+        self.windows.len() as u32
     }
 
     /// The slots of one window.
     pub(crate) fn window(&self, window: u32) -> &[Slot] {
-        self.0[window as usize].0.as_flattened()
+        self.windows[window as usize].0.as_flattened()
     }
 
     /// Where a bucket most likely is: seven in eight are in the preferred half of their first window, half of the others in
     /// that of their second. Starts fetching both.
     #[inline]
     pub(crate) fn likely(&self, id: BucketId) -> Likely<'_> {
-        let half = |which: usize| &self.0[id.windows[which] as usize].0[id.half(which)];
+        let half = |which: usize| &self.windows[id.windows[which] as usize].0[id.half(which)];
         // Not by `map`, which is not always inlined: every check passes here.
         let halves = [half(0), half(1)];
         halves.into_iter().for_each(hints::prefetch);
@@ -72,12 +77,13 @@ impl Table {
 
     /// One slot, counted window by window.
     pub(crate) fn slot(&self, index: usize) -> Option<&Slot> {
-        self.0.get(index / WINDOW_SLOTS).map(|window| &window.0.as_flattened()[index % WINDOW_SLOTS])
+        self.windows.get(index / WINDOW_SLOTS).map(|window| &window.0.as_flattened()[index % WINDOW_SLOTS])
     }
 
-    /// Every slot, window by window.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.0.iter().flat_map(|window| window.0.as_flattened())
+    /// Every slot of windows that were ever used, with its number.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let numbered = |window: u32| (window as usize * WINDOW_SLOTS..).zip(self.window(window));
+        self.gates.used().flat_map(numbered)
     }
 }
 

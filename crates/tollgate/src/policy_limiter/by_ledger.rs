@@ -14,7 +14,7 @@ use super::held_afar::HeldAfar;
 use super::in_force::{InForce, refused_by};
 use super::refused::Refused;
 use crate::ledger::{Answer, Ledger, LedgerCharge, LedgerFuture, Manner, Question, Watched};
-use crate::{CheckError, ReservationId, Verdict};
+use crate::{CheckError, ReservationId, StoreMode, Verdict};
 
 /// How long a request may take whose response matters to its charges, unless its places have longer. Afterwards they stand.
 const RESPONSE_TIME_MAX: Span = Span::from_secs(3_600);
@@ -173,6 +173,9 @@ impl Decision {
     }
 
     fn take_answer(&mut self, answer: Answer, is_peek: bool) {
+        if answer.mode() == StoreMode::Fallback && !is_peek {
+            self.asked.rules().iter().for_each(|rule| self.ruleset.note_fallback(*rule));
+        }
         match answer {
             Answer::Decided { verdict, buckets, mode } => {
                 self.verdict = Some(verdict);

@@ -103,8 +103,11 @@ impl Decision {
         self.verdict.filter(|_| self.refused.is_none()).and_then(|verdict| verdict.retry_after())
     }
 
-    /// Upon what the verdict rests.
+    /// Upon what the verdict rests. A refusal by `on_store_failure: closed` rests upon the fallback.
     pub fn mode(&self) -> StoreMode {
+        if let Some(Refused::LedgerDown { .. }) = self.refused {
+            return StoreMode::Fallback;
+        }
         self.asked.told().map_or(StoreMode::Exact, |(_, mode)| mode)
     }
 
@@ -117,6 +120,15 @@ impl Decision {
     pub fn violated(&self) -> impl Iterator<Item = &PolicyRule> {
         let denied = self.denied();
         self.rules().enumerate().filter(move |(at, _)| denied.contains(*at)).map(|(_, rule)| rule)
+    }
+
+    /// Those of them that denied for lack of room in the bucket table.
+    pub fn without_room(&self) -> impl Iterator<Item = &PolicyRule> {
+        let charges = match self.verdict.filter(|_| self.refused.is_none()) {
+            Some(Verdict::Deny { cause, .. }) => cause.without_room(),
+            _ => BucketSet::EMPTY,
+        };
+        self.rules().enumerate().filter(move |(at, _)| charges.contains(*at)).map(|(_, rule)| rule)
     }
 
     /// The client as each enforced rule that was asked knows it, in the policy's order. Nobody, unless the limiter was told to

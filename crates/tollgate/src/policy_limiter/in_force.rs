@@ -168,6 +168,7 @@ pub(super) fn refused_by(ruling: Ruling) -> Option<Refused> {
         Ruling::ByBuckets | Ruling::Allowed { .. } => None,
         Ruling::Blocked { rule } => Some(Refused::Blocked { rule }),
         Ruling::KeyMissing { rule } => Some(Refused::KeyMissing { rule }),
+        Ruling::PathRefused => Some(Refused::PathEncoded),
         Ruling::Killed { switch } => Some(Refused::Killed { switch }),
         Ruling::TooManyRules => Some(Refused::TooManyRules),
     }

@@ -18,6 +18,8 @@ pub enum Refused {
         /// Position of the rule in the policy.
         rule: usize,
     },
+    /// Its path has an encoded slash or the like, and the policy says `path_encoded: refuse`.
+    PathEncoded,
     /// A kill switch is on.
     Killed {
         /// Its position in the policy.
@@ -41,6 +43,9 @@ impl fmt::Display for Refused {
             Refused::KeyMissing { .. } => {
                 f.write_str("it lacks what a rule of the policy tells clients apart by")
             }
+            Refused::PathEncoded => f.write_str(
+                "its path has an encoded slash, a backslash, white space at the end of a segment, a NUL byte, or `//` at the beginning",
+            ),
             Refused::Killed { .. } => f.write_str("a kill switch is on"),
             Refused::TooManyRules => {
                 write!(f, "more than {CHARGES_MAX} rules of the policy apply to it; narrow their `match`")

@@ -63,6 +63,7 @@ pub(super) struct RuleCounts {
     denied: AtomicU64,
     shadow_denied: AtomicU64,
     unusable_costs: AtomicU64,
+    fallbacks: AtomicU64,
 }
 
 /// What one rule of a policy has done since that policy came into force.
@@ -74,6 +75,12 @@ pub struct RuleStats {
     pub shadow_denied: u64,
     /// Requests whose own cost was of no use, so that the default was charged.
     pub unusable_costs: u64,
+    /// Charges that its sliding logs remember now.
+    pub log_entries: usize,
+    /// How many they may; 0 if it has no logs.
+    pub log_entries_max: usize,
+    /// Checks that were decided without the store's reply.
+    pub fallbacks: u64,
 }
 
 impl Ruleset {
@@ -162,6 +169,11 @@ impl Ruleset {
             let Action::Limit(algorithm) = rule.action else { continue };
             for handle in [&buckets.enforced, &buckets.shadow].into_iter().flatten() {
                 handle.set_limit(algorithm).map_err(|error| PolicyError::rule(rule, error))?;
+                if rule.overrides.is_none() {
+                    handle.set_table_full(rule.table.table_full);
+                    let total = handle.shared.store.meters.log_entries_max();
+                    handle.set_log_entries_max(self.policy().log_entries_max(rule, total));
+                }
             }
         }
         Ok(())
@@ -233,6 +245,13 @@ impl Ruleset {
         }
     }
 
+    /// Counts a check of a rule that was decided without the store's reply.
+    pub(super) fn note_fallback(&self, rule: usize) {
+        if let Some(buckets) = self.rules.get(rule) {
+            buckets.counts.fallbacks.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Counts a check that one rule or several that only watch would have denied.
     pub(super) fn note_check_shadow_denied(&self) {
         self.checks_shadow_denied.fetch_add(1, Ordering::Relaxed);
@@ -243,12 +262,19 @@ impl Ruleset {
     }
 
     pub(super) fn stats(&self, rule: usize) -> RuleStats {
-        let Some(Buckets { counts, .. }) = self.rules.get(rule) else { return RuleStats::default() };
+        let Some(Buckets { counts, enforced, .. }) = self.rules.get(rule) else {
+            return RuleStats::default();
+        };
+        let logged = enforced.as_ref().filter(|rule| matches!(rule.limit(), Algorithm::SlidingLog(_)));
+        let (log_entries, log_entries_max) = logged.map_or((0, 0), Rule::log_entries);
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         RuleStats {
             denied: read(&counts.denied),
             shadow_denied: read(&counts.shadow_denied),
             unusable_costs: read(&counts.unusable_costs),
+            log_entries,
+            log_entries_max,
+            fallbacks: read(&counts.fallbacks),
         }
     }
 }

@@ -11,7 +11,8 @@ use super::decision::Decision;
 use super::refused::Refused;
 use crate::ledger::BucketState;
 use crate::{
-    Answering, Charge, DraftFields, Limiter, Outcome, Refusal, RefusalKind, Standing, Verdict, Violation,
+    Answering, Charge, DraftFields, Limiter, Outcome, Refusal, RefusalKind, Standing, StoreMode, Verdict,
+    Violation,
 };
 
 /// When to try again if a check was at fault, which no policy should bring about.
@@ -111,6 +112,10 @@ impl Decision {
         let ([at], Some(Verdict::Admit { remaining, .. })) = (self.asked.rules(), self.verdict) else {
             return None;
         };
+        // The text written before is of the whole limit.
+        if self.mode() == StoreMode::Fallback {
+            return None;
+        }
         let (limit, text) = self.ruleset.token_bucket(*at)?;
         // More than the burst where another policy came into force meanwhile.
         let remaining = remaining.min(limit.burst());
@@ -134,9 +139,9 @@ fn standing<'d>(
     now: Duration,
 ) -> Option<Standing<'d>> {
     let Action::Limit(algorithm) = &rule.action else { return None };
-    if let Some(BucketState { remaining, time_to_full, .. }) = told {
+    if let Some(BucketState { remaining, time_to_full, instances, .. }) = told {
         let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, *remaining, now);
-        return Some(standing.full_again_in(*time_to_full));
+        return Some(standing.full_again_in(*time_to_full).among(*instances));
     }
     let standing = Standing::new(&rule.name, rule.scope.name(), algorithm, limiter.balance_of(charge), now);
     // What a sliding window holds does not say when it will be full.
@@ -193,6 +198,10 @@ fn refusal(policy: &Policy, refused: Refused, now: Duration) -> Outcome<'_> {
                 message: switch.map(|switch| &*switch.reason),
                 expires_in_s: until.map(|until| until.saturating_sub(now.as_secs()).max(1)),
             }
+        }
+        Refused::PathEncoded => {
+            let kind = RefusalKind::PathEncoded;
+            Refusal { kind, by: &policy.name, reason: None, message: None, expires_in_s: None }
         }
         Refused::TooManyRules => {
             let kind = RefusalKind::TooManyRules;

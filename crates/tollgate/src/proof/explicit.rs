@@ -9,7 +9,7 @@ use crate::memory::explicit::store::ExplicitStore;
 use crate::memory::explicit::table::{Table, tag_of};
 use crate::memory::explicit::told::ExplicitAsk;
 use crate::memory::store::When;
-use crate::{Crowding, ExplicitVerdict, Verdict};
+use crate::{ExplicitVerdict, TableFull, Verdict};
 
 /// In one tick one token is minted. Longer than the steps in which a slot says when its bucket is full.
 const TICK_NANOS: u64 = 100_000_000;
@@ -31,13 +31,13 @@ fn id((letter, window): Letter) -> BucketId {
 
 impl ExplicitWorld {
     /// An empty world of `windows` windows, two slots each.
-    pub fn new(windows: u32, crowding: Crowding, burst: u64) -> ExplicitWorld {
+    pub fn new(windows: u32, table_full: TableFull, burst: u64) -> ExplicitWorld {
         crate::sync::under_loom::begin();
         let rate = Rate::new(1, Span::from_nanos(TICK_NANOS));
         let limit = Limit::new(rate, Burst::tokens(burst)).expect("a sound limit");
         let table = Table::try_of_windows(windows as usize).expect("memory");
         let namespace = Seed([1, 2]).namespace("");
-        ExplicitWorld { store: ExplicitStore::new(table, namespace, crowding), limit }
+        ExplicitWorld { store: ExplicitStore::new(table, namespace, table_full), limit }
     }
 
     /// Puts a bucket that held so many tokens at `tick` into a slot of its window.

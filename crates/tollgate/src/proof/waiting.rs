@@ -40,7 +40,7 @@ impl Wake for Parked {
 impl Room {
     /// A room in which nobody waits yet.
     pub fn new() -> Room {
-        let world = World::new(1, crate::Crowding::DenyNew);
+        let world = World::new(1, crate::TableFull::DenyNew);
         world.put(KEY, 0, START);
         Room { store: world.store, queues: Queues::new(), nanos: AtomicU64::new(START * TICK_NANOS) }
     }

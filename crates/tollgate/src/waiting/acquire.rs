@@ -23,7 +23,7 @@ pub const WAITERS_DEFAULT: u32 = 1_024;
 /// place back, and those behind move forward; but in a [`crate::LeakyBucket`] not once a check has been told to leave after it, and
 /// where clients wait on several tiers ([`Rule::tier`]) not while one of another tier is behind it: then nobody moves.
 ///
-/// Those who find no room in a crowded table ([`crate::Crowding::SharedOverflow`]) wait in one queue for the bucket that they share.
+/// Those who find no room in a crowded table ([`crate::TableFull::SharedOverflow`]) wait in one queue for the bucket that they share.
 #[must_use = "nothing is asked for until it is awaited, or `blocking` is called"]
 pub struct Acquire {
     shared: Arc<Shared>,
@@ -182,9 +182,12 @@ impl Acquire {
                 Verdict::Deny { cause: Cause::Exceeded, wait, .. } if ask.demand.keep > Tokens::ZERO => {
                     Err(AcquireError::KeepsAShare { wait })
                 }
-                Verdict::Deny { cause: Cause::Exceeded, .. } => join(),
+                Verdict::Deny { wait, .. } if ask.demand.keep > Tokens::ZERO => {
+                    Err(AcquireError::TableFull { wait })
+                }
+                // Without a slot, the queue of the overflow bucket is joined if there is one.
+                Verdict::Deny { .. } => join(),
                 Verdict::Admit { .. } => Ok(Turn::Left(Span::ZERO)),
-                Verdict::Deny { wait, .. } => Err(AcquireError::Crowded { wait }),
                 Verdict::Never { .. } => Err(AcquireError::Never { cost: ask.demand.cost }),
                 Verdict::Invalid(error) => Err(AcquireError::Invalid(error)),
             },

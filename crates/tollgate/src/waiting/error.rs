@@ -61,7 +61,7 @@ pub enum AcquireError {
         wait: Span,
     },
     /// The table has no room for another client.
-    Crowded {
+    TableFull {
         /// When there may be some.
         wait: Span,
     },
@@ -75,8 +75,8 @@ impl AcquireError {
             Unbooked::TooDeep => AcquireError::TooDeep { cost: ask.demand.cost },
             Unbooked::Full(wait) => AcquireError::BucketFull { wait },
             Unbooked::NoQueue(algorithm) => AcquireError::NoQueue { algorithm },
-            Unbooked::Crowded(wait) => AcquireError::Crowded { wait },
-            Unbooked::Overflows => AcquireError::Crowded { wait: CLOCK_ERROR_MAX },
+            Unbooked::TableFull(wait) => AcquireError::TableFull { wait },
+            Unbooked::Overflows => AcquireError::TableFull { wait: CLOCK_ERROR_MAX },
         }
     }
 
@@ -86,7 +86,7 @@ impl AcquireError {
             AcquireError::TooLong { wait, .. }
             | AcquireError::BucketFull { wait }
             | AcquireError::KeepsAShare { wait }
-            | AcquireError::Crowded { wait } => Some(Duration::from(*wait)),
+            | AcquireError::TableFull { wait } => Some(Duration::from(*wait)),
             _ => None,
         }
     }
@@ -130,7 +130,7 @@ impl fmt::Display for AcquireError {
                 "`priority` leaves a share of the bucket alone, and who does so does not queue; wait {wait} and try again, or \
                  acquire with the rule's own handle"
             ),
-            Self::Crowded { wait } => write!(
+            Self::TableFull { wait } => write!(
                 f,
                 "`keys_max` leaves no room in the table for this client; try again in {wait}, or ask for more keys"
             ),

@@ -3,8 +3,8 @@
 use serde_json::json;
 use tollgate::policy::{AnswerSettings, BodyProfile};
 use tollgate::{
-    Algorithm, Answering, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Outcome, Rate, SlidingCounter,
-    SlidingLog, Span, Standing, StoreMode, Tokens, Violation, Window,
+    Algorithm, Answering, BucketSet, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Outcome, Rate,
+    SlidingCounter, SlidingLog, Span, Standing, StoreMode, Tokens, Violation, Window,
 };
 
 use crate::told::{NOW, bucket, plain, profiles, tell, violation};
@@ -186,10 +186,10 @@ fn the_simple_body_is_just_its_five_members() {
 #[test]
 fn a_crowded_table_is_told_apart() {
     let wait = Span::from_millis(300);
-    let outcome = Outcome::Denied { wait, cause: Cause::Crowded, violated: &[] };
+    let outcome = Outcome::Denied { wait, cause: Cause::TableFull(BucketSet::FIRST), violated: &[] };
     let told = tell(&plain(), outcome, "ann");
     assert_eq!((told.status(), told.retry_after_s()), (429, Some(1)));
-    assert_eq!(told.header("Tollgate-Reason"), Some("crowded"));
+    assert_eq!(told.header("Tollgate-Reason"), Some("table_full"));
     assert_eq!(
         (told.json()["retry_after_ms"].as_u64(), told.json()["violated"].clone()),
         (Some(300), json!([]))

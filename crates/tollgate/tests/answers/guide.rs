@@ -100,7 +100,7 @@ fn the_guide_lists_every_reason() {
         "sliding_window_exceeded",
         "concurrency_exceeded",
         "cost_exceeds_burst",
-        "crowded",
+        "table_full",
         "blocked",
         "key_missing",
         "kill_switch",

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use serde_json::Value;
 use tollgate::policy::{AnswerSettings, BodyProfile, HeaderProfiles};
 use tollgate::{
-    Algorithm, Answering, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Limit, Outcome, Rate, Refusal,
-    RefusalKind, SlidingCounter, SlidingLog, Span, Standing, Tokens, Violation, Window,
+    Algorithm, Answering, BucketSet, Burst, Cause, Concurrency, FixedWindow, LeakyBucket, Limit, Outcome,
+    Rate, Refusal, RefusalKind, SlidingCounter, SlidingLog, Span, Standing, Tokens, Violation, Window,
 };
 
 const CASES: u32 = 5_000;
@@ -130,6 +130,7 @@ fn every_answer_is_true_and_well_formed() {
         let kinds = [
             RefusalKind::Blocked,
             RefusalKind::KeyMissing,
+            RefusalKind::PathEncoded,
             RefusalKind::KillSwitch,
             RefusalKind::TooManyRules,
         ];
@@ -141,7 +142,7 @@ fn every_answer_is_true_and_well_formed() {
             expires_in_s: random.bool().then(|| any_size(&mut random)),
         };
         let expiry = refusal.expires_in_s.map(Span::from_secs);
-        let cause = if random.bool() { Cause::Exceeded } else { Cause::Crowded };
+        let cause = if random.bool() { Cause::Exceeded } else { Cause::TableFull(BucketSet::FIRST) };
         let tightest = Standing::tightest(violated.iter().map(|violation| violation.standing));
         let outcomes = [
             (Outcome::Admitted { tightest }, None),

@@ -57,6 +57,15 @@ fn more_rules_than_can_be_enforced_is_503() {
 }
 
 #[test]
+fn a_refused_path_is_400_and_says_what_is_wrong() {
+    let told = refused(Refusal { kind: RefusalKind::PathEncoded, by: "default", message: None, ..RESTING });
+    assert_eq!((told.status(), told.header("Tollgate-Reason")), (400, Some("path_encoded")));
+    let body = told.json();
+    assert_eq!((body["type"].as_str(), body["title"].as_str()), (Some("about:blank"), Some("Bad Request")));
+    assert!(body["detail"].as_str().is_some_and(|detail| detail.contains("an encoded slash")), "{body}");
+}
+
+#[test]
 fn a_store_that_is_out_is_503_with_a_wait_and_its_own_problem_type() {
     let told = tell(&plain(), Outcome::Unavailable { wait: Span::from_millis(250) }, "ann");
     assert_eq!((told.status(), told.retry_after_s()), (503, Some(1)));

@@ -1,6 +1,6 @@
 //! A table that is too small: who goes, what newcomers get, and that nobody gains by it.
 
-use tollgate::{Cause, Cost, Crowding, Limit, Span, Verdict};
+use tollgate::{BucketSet, Cause, Cost, Limit, Span, TableFull, Verdict};
 use tollgate_sim::checker::{Promise, judge};
 use tollgate_sim::history::Recorder;
 use tollgate_sim::seeds::for_each_seed;
@@ -9,7 +9,7 @@ use super::world::{limiter, per_second, tokens};
 
 #[test]
 fn a_full_bucket_is_the_first_to_go_and_loses_nothing() {
-    let (limiter, clock) = limiter(1, Crowding::DenyNew);
+    let (limiter, clock) = limiter(1, TableFull::DenyNew);
     let (explicit, limit) = (limiter.explicit(), per_second(1, 3));
     for client in 0..2_000_u32 {
         clock.advance(Span::from_secs(1));
@@ -23,13 +23,13 @@ fn a_full_bucket_is_the_first_to_go_and_loses_nothing() {
 
 #[test]
 fn where_newcomers_are_denied_those_within_stay_and_the_wait_is_until_there_is_room() {
-    let (limiter, clock) = limiter(1, Crowding::DenyNew);
+    let (limiter, clock) = limiter(1, TableFull::DenyNew);
     let (explicit, limit) = (limiter.explicit(), per_second(1, 10));
     let mut denied = Vec::new();
     for client in 0..500_u32 {
         let told = explicit.check(client, &limit, tokens(10));
         if let Verdict::Deny { wait, cause, .. } = told.verdict {
-            assert_eq!(cause, Cause::Crowded);
+            assert_eq!(cause, Cause::TableFull(BucketSet::FIRST));
             denied.push((client, wait));
         }
     }
@@ -43,7 +43,7 @@ fn where_newcomers_are_denied_those_within_stay_and_the_wait_is_until_there_is_r
 
 #[test]
 fn a_newcomer_displaces_the_bucket_that_would_be_full_soonest() {
-    let (limiter, clock) = limiter(1, Crowding::Inherit);
+    let (limiter, clock) = limiter(1, TableFull::Inherit);
     let (explicit, slow, fast) = (limiter.explicit(), per_second(1, 1_000), per_second(100, 1_000));
     for client in 0..300_u32 {
         let _ = explicit.check(client, &slow, tokens(1_000));
@@ -64,7 +64,7 @@ fn a_newcomer_displaces_the_bucket_that_would_be_full_soonest() {
 /// A flood of buckets that take years to fill must not shut out clients of quick limits for years.
 #[test]
 fn a_table_full_of_slow_buckets_lets_quick_newcomers_in_within_their_own_time() {
-    let (limiter, clock) = limiter(1, Crowding::Inherit);
+    let (limiter, clock) = limiter(1, TableFull::Inherit);
     let explicit = limiter.explicit();
     let year =
         Limit::new(tollgate::Rate::new(1, Span::from_secs(31_536_000)), tollgate::Burst::tokens(1)).unwrap();
@@ -83,7 +83,7 @@ fn a_table_full_of_slow_buckets_lets_quick_newcomers_in_within_their_own_time() 
 
 #[test]
 fn one_that_owes_is_never_displaced() {
-    let (limiter, _) = limiter(1, Crowding::Inherit);
+    let (limiter, _) = limiter(1, TableFull::Inherit);
     let (explicit, limit) = (limiter.explicit(), per_second(1, 10));
     let owing =
         explicit.reserve(&[explicit.charge("owing", &limit, tokens(10))], Span::from_secs(60)).unwrap();
@@ -100,7 +100,7 @@ fn one_that_owes_is_never_displaced() {
 #[test]
 fn nobody_gains_by_being_evicted() {
     for_each_seed(0..30, |rng| {
-        let (limiter, clock) = limiter(1, Crowding::Inherit);
+        let (limiter, clock) = limiter(1, TableFull::Inherit);
         let (explicit, recorder) = (limiter.explicit(), Recorder::new());
         let limits = [per_second(1, 10), per_second(7, 5), per_second(100, 30)];
         let mut lane = recorder.lane();
@@ -124,14 +124,14 @@ fn nobody_gains_by_being_evicted() {
 
 #[test]
 fn the_rule_about_a_shared_overflow_is_the_default_one_here() {
-    let told = |crowding| {
-        let (limiter, _) = limiter(1, crowding);
+    let told = |table_full| {
+        let (limiter, _) = limiter(1, table_full);
         for client in 0..500_u32 {
             let _ = limiter.explicit().check(client, &per_second(1, 3), Cost::ONE);
         }
         let stats = limiter.stats().explicit;
         (stats.evicted > 10, stats.denied_new)
     };
-    assert_eq!(told(Crowding::SharedOverflow), told(Crowding::Inherit));
-    assert_eq!(told(Crowding::Inherit), (true, 0));
+    assert_eq!(told(TableFull::SharedOverflow), told(TableFull::Inherit));
+    assert_eq!(told(TableFull::Inherit), (true, 0));
 }

@@ -53,7 +53,7 @@ fn the_tightest_bucket_is_named() {
 
 #[test]
 fn sixteen_at_once_work_in_a_table_for_one() {
-    let (limiter, _) = super::world::limiter(1, tollgate::Crowding::DenyNew);
+    let (limiter, _) = super::world::limiter(1, tollgate::TableFull::DenyNew);
     let (explicit, limit) = (limiter.explicit(), per_second(1, 2));
     for _ in 0..2 {
         let charges: Vec<_> = (0..16_u32).map(|key| explicit.charge(key, &limit, Cost::ONE)).collect();

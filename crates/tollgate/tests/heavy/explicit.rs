@@ -3,7 +3,7 @@
 use std::thread;
 
 use tollgate::{
-    Burst, CLOCK_ERROR_MAX, Cost, Crowding, ExplicitStats, Limit, Limiter, Rate, Span, Stats, Verdict,
+    Burst, CLOCK_ERROR_MAX, Cost, ExplicitStats, Limit, Limiter, Rate, Span, Stats, TableFull, Verdict,
 };
 use tollgate_sim::checker::{Promise, judge, judge_each};
 use tollgate_sim::history::Recorder;
@@ -22,8 +22,8 @@ const WATCHED_COST: Cost = Cost::micros(100_000);
 const TABLE_BYTES_MAX: u64 = 50_000_000;
 const RESIDENT_GROWTH_MAX: u64 = 2 * 1024 * 1024;
 
-fn limiter(crowding: Crowding) -> Limiter {
-    let builder = Limiter::builder().keys_max(1).explicit_keys_max(KEYS_MAX).crowding(crowding);
+fn limiter(table_full: TableFull) -> Limiter {
+    let builder = Limiter::builder().keys_max(1).explicit_keys_max(KEYS_MAX).table_full(table_full);
     builder.build(slow(0)).unwrap()
 }
 
@@ -39,8 +39,8 @@ fn growth_since(before: Option<u64>) -> u64 {
 
 #[test]
 fn a_million_live_keys_cost_at_most_50_mb_and_hardly_any_meets_the_crowding_rule() {
-    for crowding in [Crowding::Inherit, Crowding::DenyNew] {
-        let limiter = limiter(crowding);
+    for table_full in [TableFull::Inherit, TableFull::DenyNew] {
+        let limiter = limiter(table_full);
         let before = resident::bytes();
         let explicit = limiter.explicit();
         let denied = (0..KEYS_MAX as u64).filter(|key| {
@@ -49,7 +49,7 @@ fn a_million_live_keys_cost_at_most_50_mb_and_hardly_any_meets_the_crowding_rule
         });
         let denied = denied.count() as u64;
         let (growth, stats) = (growth_since(before), limiter.stats().explicit);
-        println!("{crowding:?}: {growth} bytes, {denied} denied, {stats:?}");
+        println!("{table_full:?}: {growth} bytes, {denied} denied, {stats:?}");
         assert!(growth <= TABLE_BYTES_MAX, "{growth} bytes");
         assert!(stats.evicted + stats.denied_new <= 100 && denied <= 100, "{stats:?}");
         assert_eq!(stats.slots_taken, KEYS_MAX as u64 - stats.evicted - stats.denied_new);
@@ -59,14 +59,14 @@ fn a_million_live_keys_cost_at_most_50_mb_and_hardly_any_meets_the_crowding_rule
 #[test]
 fn who_does_not_use_it_pays_nothing_for_it() {
     let before = resident::bytes();
-    let limiter = limiter(Crowding::Inherit);
+    let limiter = limiter(TableFull::Inherit);
     assert!(limiter.check("a").is_admitted());
     assert!(growth_since(before) <= RESIDENT_GROWTH_MAX, "{} bytes", growth_since(before));
 }
 
 /// Lets ten times as many keys through the table as it is for, and judges what the watched ones were admitted.
-fn flood(crowding: Crowding) -> ExplicitStats {
-    let (limiter, recorder) = (limiter(crowding), Recorder::new());
+fn flood(table_full: TableFull) -> ExplicitStats {
+    let (limiter, recorder) = (limiter(table_full), Recorder::new());
     let wave = |from: u64, count: u64| {
         thread::scope(|scope| {
             for thread in 0..THREADS {
@@ -96,7 +96,7 @@ fn flood(crowding: Crowding) -> ExplicitStats {
     assert!(growth <= RESIDENT_GROWTH_MAX, "resident memory grew by {growth} bytes");
     let stats = limiter.stats().explicit;
     let judgement = judge_each(recorder.into_events(), |client| Promise::of(slow(client)));
-    println!("{crowding:?}: resident +{growth} bytes, {stats:?}; {judgement}");
+    println!("{table_full:?}: resident +{growth} bytes, {stats:?}; {judgement}");
     judgement.assert_kept();
     assert!(stats.slots_taken <= KEYS_MAX as u64 * 8 / 6 + 8, "{stats:?}");
     stats
@@ -104,13 +104,13 @@ fn flood(crowding: Crowding) -> ExplicitStats {
 
 #[test]
 fn ten_million_keys_of_three_limits_pass_through_a_table_of_a_million() {
-    let stats = flood(Crowding::Inherit);
+    let stats = flood(TableFull::Inherit);
     assert!(stats.evicted > 500_000 && stats.denied_new == 0, "{stats:?}");
 }
 
 #[test]
 fn ten_million_keys_of_three_limits_pass_by_a_table_that_denies_newcomers() {
-    let stats = flood(Crowding::DenyNew);
+    let stats = flood(TableFull::DenyNew);
     assert!(stats.denied_new > 5_000_000 && stats.evicted == 0, "{stats:?}");
 }
 

@@ -4,7 +4,7 @@ use std::ops::{AddAssign, Range};
 use std::sync::Barrier;
 use std::thread;
 
-use tollgate::{Burst, CLOCK_ERROR_MAX, Cause, Cost, Crowding, Limit, Limiter, Rate, Span, Stats, Verdict};
+use tollgate::{Burst, CLOCK_ERROR_MAX, Cause, Cost, Limit, Limiter, Rate, Span, Stats, TableFull, Verdict};
 use tollgate_sim::checker::{Promise, judge};
 use tollgate_sim::history::{Lane, Recorder};
 use tollgate_sim::seeds::Rng;
@@ -29,26 +29,26 @@ const WATCHED_COST: Cost = Cost::micros(10_000);
 
 #[test]
 fn fifty_million_keys_pass_through_a_table_of_a_million_that_inherits() {
-    let flood = Flood::of(50_000_000, Crowding::Inherit);
+    let flood = Flood::of(50_000_000, TableFull::Inherit);
     assert!(flood.stats.evicted > 1_000_000, "{flood:?}");
-    assert_eq!([flood.stats.forgotten, flood.stats.denied_new, flood.stats.overflowed], [0; 3], "{flood:?}");
+    assert_eq!([flood.stats.denied_new, flood.stats.overflowed], [0; 2], "{flood:?}");
 }
 
 #[test]
 fn ten_million_keys_pass_by_a_table_of_a_million_that_denies_newcomers() {
-    let flood = Flood::of(10_000_000, Crowding::DenyNew);
+    let flood = Flood::of(10_000_000, TableFull::DenyNew);
     assert!(flood.stats.denied_new > 1_000_000, "{flood:?}");
     assert_eq!(flood.stats.denied_new, flood.tally.crowded, "{flood:?}");
-    assert_eq!([flood.stats.evicted, flood.stats.forgotten, flood.stats.overflowed], [0; 3], "{flood:?}");
+    assert_eq!([flood.stats.evicted, flood.stats.overflowed], [0; 2], "{flood:?}");
 }
 
 #[test]
 fn ten_million_keys_share_the_overflow_of_a_table_of_a_million() {
-    let flood = Flood::of(10_000_000, Crowding::SharedOverflow);
+    let flood = Flood::of(10_000_000, TableFull::SharedOverflow);
     // One bucket for all of them keeps to the limit of one.
     let share = 1_000 + flood.took.as_nanos() / 1_000_000_000 + 1;
     assert!((1..=share).contains(&flood.stats.overflowed), "{flood:?}");
-    assert_eq!([flood.stats.evicted, flood.stats.forgotten, flood.stats.denied_new], [0; 3], "{flood:?}");
+    assert_eq!([flood.stats.evicted, flood.stats.denied_new], [0; 2], "{flood:?}");
 }
 
 /// What came of a flood.
@@ -72,8 +72,8 @@ struct Tally {
 
 impl Flood {
     /// Lets so many clients through a table, each once, and judges what the watched ones were admitted.
-    fn of(keys: u64, crowding: Crowding) -> Flood {
-        let limiter = Limiter::builder().keys_max(KEYS_MAX).crowding(crowding).build(limit()).unwrap();
+    fn of(keys: u64, table_full: TableFull) -> Flood {
+        let limiter = Limiter::builder().keys_max(KEYS_MAX).table_full(table_full).build(limit()).unwrap();
         let (recorder, warm) = (Recorder::new(), Barrier::new(THREADS + 1));
         let (start, mut tally, mut resident_warm) = (limiter.now(), Tally::default(), None);
         thread::scope(|scope| {
@@ -104,7 +104,7 @@ impl Flood {
         flood.is_consistent();
 
         let judgement = judge(recorder.into_events(), &Promise::of(limit()));
-        println!("{crowding:?} in {took}, resident +{growth} bytes: {flood:?}; {judgement}");
+        println!("{table_full:?} in {took}, resident +{growth} bytes: {flood:?}; {judgement}");
         judgement.assert_kept();
         flood
     }
@@ -169,7 +169,7 @@ impl AddAssign for Tally {
 }
 
 fn is_crowded(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Deny { cause: Cause::Crowded, .. })
+    matches!(verdict, Verdict::Deny { cause: Cause::TableFull(_), .. })
 }
 
 fn growth_since(before: Option<u64>) -> u64 {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tollgate::{
-    Breadth, Burst, Charge, Clock, Cost, Crowding, Limit, Limiter, Moment, Rate, Rule, Span, Verdict,
+    Breadth, Burst, Charge, Clock, Cost, Limit, Limiter, Moment, Rate, Rule, Span, TableFull, Verdict,
 };
 use tollgate_sim::checker::{Judgement, Promise, judge_each};
 use tollgate_sim::history::{Lane, Recorder};
@@ -22,7 +22,7 @@ const CLIENTS_MAX: u64 = 1_000_000;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) keys_max: usize,
-    pub(crate) crowding: Crowding,
+    pub(crate) table_full: TableFull,
     pub(crate) clients: u64,
     /// Rules from narrow to broad; the first is the one with tiers and changes.
     pub(crate) rules: usize,
@@ -77,7 +77,7 @@ const BROADER_LIMITS: [(u64, u64); 2] = [(20_000, 300), (100_000, 1_000)];
 pub(crate) fn run(setting: Setting) -> Outcome {
     let clock = if setting.clock_error == Span::ZERO { Clock::instant() } else { Clock::system() };
     let (rate, burst) = FIRST_LIMITS[0];
-    let builder = Limiter::builder().keys_max(setting.keys_max).crowding(setting.crowding).clock(clock);
+    let builder = Limiter::builder().keys_max(setting.keys_max).table_full(setting.table_full).clock(clock);
     let limiter = builder.build(per_second(rate, burst)).unwrap();
     let recorder = Recorder::new();
     let world = World::new(setting, &limiter, &recorder);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use loom::thread;
 use tollgate::proof::Letter;
 use tollgate::proof::explicit::ExplicitWorld;
-use tollgate::{Crowding, Verdict};
+use tollgate::{TableFull, Verdict};
 
 use super::{A, B, C, D, X, admits, is_for_want_of_room, must_fail, prove, prove_within};
 
@@ -36,7 +36,7 @@ fn race(world: &Arc<ExplicitWorld>, checks: Vec<Check>) -> Vec<Verdict> {
 /// One token, and two who want it.
 fn charge_twice() {
     prove(|| {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 1));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 1));
         world.put(A, 0, 0, 9);
         let verdicts = race(&world, vec![one(A, 1, 10), one(A, 1, 10)]);
         assert_eq!(admits(&verdicts), 1, "one token was given to {} checks", admits(&verdicts));
@@ -47,7 +47,7 @@ fn charge_twice() {
 /// A full bucket is charged twice while another client wants its slot: one after the other, or at the same time.
 fn charge_and_take(preemptions: usize, charges: fn() -> Vec<Check>) {
     prove_within(preemptions, move || {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 1));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 1));
         world.put(A, 0, 0, 2); // full by now
         world.put(X, 1, 0, 10); // spent just now: stays
         let mut checks = charges();
@@ -64,7 +64,7 @@ fn charge_and_take(preemptions: usize, charges: fn() -> Vec<Check>) {
 /// The bucket that is nearest to full is charged twice while a newcomer evicts it.
 fn charge_and_evict() {
     prove(|| {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::Inherit, 3));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::Inherit, 3));
         world.put(A, 0, 1, 10);
         world.put(X, 1, 0, 10);
         let verdicts = race(&world, vec![twice(A, 10), one(B, 3, 10)]);
@@ -76,7 +76,7 @@ fn charge_and_evict() {
 /// Two threads insert the same client, and there is room for another.
 fn insert_twice() {
     prove(|| {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 1));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 1));
         let verdicts = race(&world, vec![one(C, 1, 10), one(C, 1, 10)]);
         assert_eq!(world.places(C), 1, "c lives in one slot");
         assert_eq!(admits(&verdicts), 1, "c holds one token");
@@ -87,7 +87,7 @@ fn insert_twice() {
 /// The same while a third inserts another.
 fn insert_three() {
     prove_within(2, || {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 1));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 1));
         let verdicts = race(&world, vec![one(C, 1, 10), one(C, 1, 10), one(D, 1, 10)]);
         assert_eq!(world.places(C), 1, "c lives in one slot");
         assert_eq!(admits(&verdicts[..2]), 1, "c holds one token");
@@ -98,7 +98,7 @@ fn insert_three() {
 /// A client spent its token at tick 9 and asks again at tick 9, but late: by tick 12 it was full and was forgotten.
 fn return_with_an_old_clock() {
     prove(|| {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 1));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 1));
         world.put(A, 0, 0, 9);
         world.put(X, 1, 0, 2);
         let verdicts = race(&world, vec![one(A, 1, 9), one(B, 1, 12)]);
@@ -110,7 +110,7 @@ fn return_with_an_old_clock() {
 /// One spends all while another looks: it sees what was there before or what is there after.
 fn look_while_it_is_charged() {
     prove(|| {
-        let world = Arc::new(ExplicitWorld::new(1, Crowding::DenyNew, 2));
+        let world = Arc::new(ExplicitWorld::new(1, TableFull::DenyNew, 2));
         world.put(A, 0, 1, 9); // two by now
         let look = |world: Arc<ExplicitWorld>| thread::spawn(move || world.held(A, 10));
         let charge = |world: Arc<ExplicitWorld>| thread::spawn(move || world.check(A, 2, 10));
@@ -127,7 +127,7 @@ fn as_in_some_order(preemptions: usize, checks: &'static [&'static [Letter]], pu
     let seen = Arc::new(Mutex::new(BTreeSet::new()));
     let reached = Arc::clone(&seen);
     prove_within(preemptions, move || {
-        let world = Arc::new(ExplicitWorld::new(2, Crowding::Inherit, 1));
+        let world = Arc::new(ExplicitWorld::new(2, TableFull::Inherit, 1));
         if put {
             world.put(A, 0, 0, 9);
             world.put(B, 1, 0, 9);

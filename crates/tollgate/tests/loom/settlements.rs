@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use loom::thread;
 use tollgate::proof::{Letter, Paid, World};
-use tollgate::{Breadth, Crowding};
+use tollgate::{Breadth, TableFull};
 
 use super::{G, H, U, admits, as_in_some_order_of, must_fail, one, prove, prove_within, race};
 
@@ -15,7 +15,7 @@ const TOKEN: u64 = 1_000_000;
 /// One is at work and leaves at `leaves` while two others want in, at these ticks. There are `places`.
 fn enter_and_leave(places: u32, leaves: u64, enters: [u64; 2]) {
     prove_within(3, move || {
-        let world = Arc::new(World::with_places(1, Crowding::DenyNew, places));
+        let world = Arc::new(World::with_places(1, TableFull::DenyNew, places));
         world.put(P, 0, 10);
         let held: Paid = world.pay(P, 10).expect("all places are free");
         let entering = enters.map(|tick| {
@@ -69,7 +69,7 @@ fn leaving_without_looking_again_is_caught() {
 /// A reservation of a whole bucket is committed at a part of it and cancelled at the same time.
 fn commit_and_cancel() {
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(('a', 0), 0, 2);
         let paid = world.pay(('a', 0), 10).expect("the bucket is full");
         world.reserve(7, paid, 10);
@@ -99,7 +99,7 @@ fn settling_what_another_may_have_taken_is_caught() {
 #[test]
 fn a_cancel_and_a_check_are_as_in_some_order() {
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(('a', 0), 0, 2);
         let paid = world.pay(('a', 0), 10).expect("the bucket is full");
         world.reserve(7, paid, 10);
@@ -116,7 +116,7 @@ fn a_cancel_and_a_check_are_as_in_some_order() {
 /// The bucket holds one token: whichever comes first, the reset and the cancel give it one between them, and the check takes it.
 fn reset_and_cancel() {
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(('a', 0), 0, 2);
         let paid = world.pay(('a', 0), 10).expect("the bucket is full");
         let resetting = {
@@ -146,7 +146,7 @@ fn giving_back_what_was_forgiven_is_caught() {
 #[test]
 fn a_cancel_and_a_newcomer_in_the_same_slot_do_not_mix() {
     prove(|| {
-        let world = Arc::new(World::new(1, Crowding::DenyNew));
+        let world = Arc::new(World::new(1, TableFull::DenyNew));
         world.put(('a', 0), 0, 2);
         world.put(('x', 0), 1, 12);
         let paid = world.pay(('a', 0), 10).expect("the bucket is full");

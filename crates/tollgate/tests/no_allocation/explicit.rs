@@ -1,16 +1,16 @@
 //! Checks whose limits come with the call.
 
-use tollgate::{Cost, Crowding, ExplicitCharge, Limiter};
+use tollgate::{Cost, ExplicitCharge, Limiter, TableFull};
 
 use super::{allocates_nothing, per_second};
 
-fn limiter(keys: usize, crowding: Crowding) -> Limiter {
-    Limiter::builder().explicit_keys_max(keys).crowding(crowding).build(per_second(1, 3)).unwrap()
+fn limiter(keys: usize, table_full: TableFull) -> Limiter {
+    Limiter::builder().explicit_keys_max(keys).table_full(table_full).build(per_second(1, 3)).unwrap()
 }
 
 #[test]
 fn no_way_of_asking_with_a_limit_allocates() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     // The table is made when it is first asked for.
     let explicit = limiter.explicit();
     let too_long = "k".repeat(513);
@@ -32,7 +32,7 @@ fn no_way_of_asking_with_a_limit_allocates() {
 
 #[test]
 fn a_batch_and_several_buckets_with_limits_allocate_nothing() {
-    let limiter = limiter(10_000, Crowding::Inherit);
+    let limiter = limiter(10_000, TableFull::Inherit);
     let (explicit, mut verdicts) = (limiter.explicit(), Vec::with_capacity(1_000));
     for round in 0..10_u32 {
         let charge = |client: u32| explicit.charge(client / 3 + round, &per_second(1, 3), Cost::ONE);
@@ -47,8 +47,8 @@ fn a_batch_and_several_buckets_with_limits_allocate_nothing() {
 
 #[test]
 fn a_crowded_table_of_explicit_buckets_allocates_nothing() {
-    for crowding in [Crowding::Inherit, Crowding::DenyNew] {
-        let limiter = limiter(1, crowding);
+    for table_full in [TableFull::Inherit, TableFull::DenyNew] {
+        let limiter = limiter(1, table_full);
         let (explicit, limit) = (limiter.explicit(), per_second(1, 3));
         for client in 0..2_000_u32 {
             allocates_nothing(|| explicit.check(client, &limit, Cost::ONE));

@@ -1,7 +1,7 @@
 //! P7: shadow, off, roll-out, allow, block and kill switches.
 
 use tollgate::policy::{Facts, Policy};
-use tollgate::{Crowding, Limiter, Refused};
+use tollgate::{Limiter, Refused, TableFull};
 
 use crate::world::{World, from_address, parse};
 
@@ -119,12 +119,12 @@ rules:
   - {name: watched, limit_keys: ['query:x'], path: /y, rate: 1/h, burst: 1, mode: shadow}
   - {name: enforced, scope: ip, path: /, rate: 1/h, burst: 1}
 ";
-    for crowding in [Crowding::Inherit, Crowding::DenyNew, Crowding::SharedOverflow] {
+    for table_full in [TableFull::Inherit, TableFull::DenyNew, TableFull::SharedOverflow] {
         let limiter =
-            Limiter::builder().keys_max(256).crowding(crowding).build_with_policy(parse(policy)).unwrap();
+            Limiter::builder().keys_max(256).table_full(table_full).build_with_policy(parse(policy)).unwrap();
         for value in 0..4_000 {
             assert!(limiter.check(&Facts::new("GET", &format!("/y?x={value}"))).is_admitted());
         }
-        assert!((1..=100).all(|client| limiter.check(&from_address(client)).is_admitted()), "{crowding:?}");
+        assert!((1..=100).all(|client| limiter.check(&from_address(client)).is_admitted()), "{table_full:?}");
     }
 }

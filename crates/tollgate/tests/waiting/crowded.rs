@@ -2,13 +2,13 @@
 
 use std::task::Poll;
 
-use tollgate::{AcquireError, Burst, Cost, Crowding, Limit, Limiter, Rate, Span};
+use tollgate::{AcquireError, Burst, Cost, Limit, Limiter, Rate, Span, TableFull};
 
 use crate::world::{KEY, World, millis, paused, per_second, poll_once};
 
 /// A world for one key with so many others in its table that nobody finds room any more.
-fn crowded(crowding: Crowding) -> World {
-    let world = World::with(Limiter::builder().keys_max(1).crowding(crowding), per_second(1, 1));
+fn crowded(table_full: TableFull) -> World {
+    let world = World::with(Limiter::builder().keys_max(1).table_full(table_full), per_second(1, 1));
     for client in 0..2_000_u32 {
         let _ = world.limiter.check(client);
     }
@@ -18,8 +18,8 @@ fn crowded(crowding: Crowding) -> World {
 #[test]
 fn who_finds_no_room_is_told_when_there_may_be_some() {
     paused(async || {
-        let world = crowded(Crowding::DenyNew);
-        let AcquireError::Crowded { wait } = world.acquire(1).await.unwrap_err() else { panic!() };
+        let world = crowded(TableFull::DenyNew);
+        let AcquireError::TableFull { wait } = world.acquire(1).await.unwrap_err() else { panic!() };
         assert!(wait > millis(0) && wait <= millis(1_001), "{wait}");
     });
 }
@@ -27,7 +27,7 @@ fn who_finds_no_room_is_told_when_there_may_be_some() {
 #[test]
 fn those_without_room_wait_for_the_bucket_they_share() {
     paused(async || {
-        let world = crowded(Crowding::SharedOverflow);
+        let world = crowded(TableFull::SharedOverflow);
         let (mut tasks, before) = (Vec::new(), world.limiter.stats().overflowed);
         for client in 0..5_u32 {
             let acquire = world.limiter.acquire(10_000 + client, Cost::ONE);
@@ -46,7 +46,7 @@ fn those_without_room_wait_for_the_bucket_they_share() {
 #[test]
 fn those_who_displaced_others_wait_too_and_nobody_gains() {
     paused(async || {
-        let world = crowded(Crowding::Inherit);
+        let world = crowded(TableFull::Inherit);
         let (mut tasks, mut refused) = (Vec::new(), 0);
         for client in 0..50_u32 {
             let acquire = world.limiter.acquire(10_000 + client, Cost::ONE);
@@ -62,7 +62,7 @@ fn those_who_displaced_others_wait_too_and_nobody_gains() {
 
 /// A world in which others, who fill up slowly, have taken every place.
 fn overflowing(limit: Limit) -> World {
-    let world = World::with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), limit);
+    let world = World::with(Limiter::builder().keys_max(1).table_full(TableFull::SharedOverflow), limit);
     let slow = Limit::new(Rate::per_hour(1), Burst::tokens(5)).unwrap();
     let others = world.limiter.rule("others", slow).unwrap();
     for client in 0..2_000_u32 {
@@ -120,8 +120,10 @@ fn those_without_room_do_not_all_leave_after_a_stall() {
 #[test]
 fn what_is_given_to_the_overflow_bucket_lets_nobody_leave_another() {
     paused(async || {
-        let world =
-            World::with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), per_second(1, 10));
+        let world = World::with(
+            Limiter::builder().keys_max(1).table_full(TableFull::SharedOverflow),
+            per_second(1, 10),
+        );
         let others = world.limiter.rule("others", per_second(1, 5)).unwrap();
         for client in 0..2_000_u32 {
             let _ = others.check(client);

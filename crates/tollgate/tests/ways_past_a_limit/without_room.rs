@@ -1,12 +1,12 @@
 //! Clients that find no room share one bucket: it pays their overruns, and nobody is told that it is theirs.
 
-use tollgate::{Clock, Cost, Crowding, Limit, Limiter};
+use tollgate::{Clock, Cost, Limit, Limiter, TableFull};
 
 use super::{MINUTE, admitted, slow, with};
 
 /// A table that has no room for anyone else.
 fn crowded(limit: Limit) -> (Limiter, Clock) {
-    let (limiter, clock) = with(Limiter::builder().keys_max(1).crowding(Crowding::SharedOverflow), limit);
+    let (limiter, clock) = with(Limiter::builder().keys_max(1).table_full(TableFull::SharedOverflow), limit);
     let filler = limiter.rule("filler", slow(5)).unwrap();
     for client in 0..2_000_u64 {
         let _ = filler.check(client);

@@ -25,11 +25,10 @@ impl ExplicitStore {
             let bucket = SavedBucket { index: index as u64, tag, balance: seen.balance, full_at };
             (full_at > earlier).then_some(bucket)
         };
-        let taken = self.table.slots().enumerate();
-        let taken = taken.filter_map(|(index, slot)| Some((index, slot.wait_for_any()?)));
+        let taken = self.table.slots().filter_map(|(index, slot)| Some((index, slot.wait_for_any()?)));
         let buckets: Vec<SavedBucket> = taken.filter_map(live).collect();
-        let crowds = (0_u32..).zip(&*self.table.crowds).filter_map(|(window, crowd)| {
-            let (full_at, evicted_at) = crowd.noted();
+        let crowds = self.table.gates.used().filter_map(|window| {
+            let (full_at, evicted_at) = self.table.crowds[window as usize].noted();
             (full_at > earlier).then_some(SavedCrowd { window, full_at, evicted_at })
         });
         let crowds: Vec<SavedCrowd> = crowds.collect();
@@ -49,6 +48,7 @@ impl ExplicitStore {
         for crowd in &saved.crowds {
             let (full_at, evicted_at) = (passage.of(crowd.full_at), passage.of_past(crowd.evicted_at));
             self.table.crowds.get(crowd.window as usize)?.note(FullAt::at(full_at), evicted_at);
+            self.table.gates.note_used(crowd.window as usize);
         }
         // Buckets that were full were left out, which is to forget them.
         self.reclaimed_at.store(passage.now().as_nanos(), Ordering::Relaxed);
@@ -74,6 +74,7 @@ impl ExplicitStore {
         let (is_free, seen) = slot.look();
         let seen = seen.filter(|seen| is_free && slot.hold(*seen))?;
         slot.retag(seen, bucket.tag, balance, full_at);
+        self.table.gates.note_used(index / WINDOW_SLOTS);
         self.counters.count(Event::TookFree);
         Some(())
     }

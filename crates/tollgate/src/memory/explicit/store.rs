@@ -7,13 +7,12 @@ use tollgate_core::{BucketSet, Limit, Moment, Span, StampedBalance, StampedLevel
 
 use crate::clock::CLOCK_ERROR_MAX;
 use crate::identity::{BucketId, Namespace};
-use crate::memory::Crowding;
+use crate::memory::TableFull;
 use crate::memory::counters::{Counters, Event};
 use crate::memory::explicit::slot::{FullAt, Seen, Slot, Unread, full_after};
 use crate::memory::explicit::survey::{Seat, Standing, Survey};
 use crate::memory::explicit::table::{Table, bucket_id, tag_of};
 use crate::memory::explicit::told::{ExplicitAsk, admitted};
-use crate::memory::gates::Gates;
 use crate::memory::resets::Resets;
 use crate::memory::slot::mutant;
 use crate::memory::store::When;
@@ -26,8 +25,7 @@ pub(crate) struct ExplicitStore {
     pub(crate) table: Table,
     namespace: Namespace,
     pub(super) windows: u32,
-    gates: Gates,
-    crowding: Crowding,
+    table_full: TableFull,
     pub(crate) counters: Counters,
     pub(crate) resets: Resets,
     /// No full bucket was forgotten more than a clock error after this moment; a newcomer starts full no earlier.
@@ -58,14 +56,13 @@ pub(crate) enum MoveIn {
 
 impl ExplicitStore {
     /// A store over an empty table. Strangers cannot share an overflow bucket here: each brings a limit of its own.
-    pub(crate) fn new(table: Table, namespace: Namespace, crowding: Crowding) -> ExplicitStore {
+    pub(crate) fn new(table: Table, namespace: Namespace, table_full: TableFull) -> ExplicitStore {
         let windows = table.windows();
         ExplicitStore {
             table,
             namespace,
             windows,
-            gates: Gates::new(windows as usize),
-            crowding,
+            table_full,
             counters: Counters::default(),
             resets: Resets::new(),
             reclaimed_at: AtomicU64::new(0),
@@ -146,7 +143,7 @@ impl ExplicitStore {
     #[cold]
     #[inline(never)]
     pub(crate) fn move_in(&self, ask: &ExplicitAsk, when: When<'_>, purpose: Purpose) -> MoveIn {
-        let gates = self.gates.hold(ask.id.windows);
+        let gates = self.table.gates.hold(ask.id.windows);
         if self.table.find(ask.id).is_some() {
             return MoveIn::LookAgain;
         }
@@ -154,7 +151,7 @@ impl ExplicitStore {
         let reclaimed_at = self.reclaimed_at();
         let now = when.again(reclaimed_at);
         let survey = Survey::of(&self.table, ask.id, now);
-        let evicts = self.crowding != Crowding::DenyNew;
+        let evicts = self.table_full != TableFull::DenyNew;
         let Some(seat) = survey.vacancy().or_else(|| survey.victim().filter(|_| evicts)) else {
             return MoveIn::Decided(self.deny_new(&survey, purpose, now));
         };
@@ -280,7 +277,7 @@ fn restamp(slot: &Slot, seen: Seen, level: &StampedLevel, full_at: FullAt) -> bo
 
 /// What a check is told for whose buckets there is no room.
 pub(crate) fn crowded(wait: Span, denied: BucketSet) -> ExplicitVerdict {
-    let verdict = Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::Crowded };
+    let verdict = Verdict::Deny { wait, remaining: Tokens::ZERO, denied, cause: Cause::TableFull(denied) };
     let tightest = denied.iter().next().unwrap_or(0);
     ExplicitVerdict { verdict, remaining: Tokens::ZERO, time_to_full: wait, tightest }
 }
@@ -294,7 +291,7 @@ mod tests {
 
     fn store() -> ExplicitStore {
         let table = Table::try_of_windows(8).expect("memory");
-        ExplicitStore::new(table, Seed::random().namespace(""), Crowding::Inherit)
+        ExplicitStore::new(table, Seed::random().namespace(""), TableFull::Inherit)
     }
 
     #[test]

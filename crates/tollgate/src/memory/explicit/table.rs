@@ -7,6 +7,7 @@ use std::io;
 use crate::identity::BucketId;
 use crate::memory::explicit::crowd::Crowd;
 use crate::memory::explicit::slot::{Slot, Tag};
+use crate::memory::gates::Gates;
 use crate::memory::hints;
 use crate::memory::room::Room;
 
@@ -32,6 +33,7 @@ pub(crate) struct Window([[Slot; LINE_SLOTS]; WINDOW_LINES]);
 pub(crate) struct Table {
     windows: Room<Window>,
     pub(super) crowds: Room<Crowd>,
+    pub(super) gates: Gates,
 }
 
 /// The bucket of a key with this hash.
@@ -62,7 +64,8 @@ impl Table {
 
     /// An empty table of so many windows.
     pub(crate) fn try_of_windows(windows: usize) -> io::Result<Table> {
-        Ok(Table { windows: Room::try_for(windows)?, crowds: Room::try_for(windows)? })
+        let (crowds, gates) = (Room::try_for(windows)?, Gates::try_for(windows)?);
+        Ok(Table { windows: Room::try_for(windows)?, crowds, gates })
     }
 
     /// Number of windows.
@@ -112,9 +115,10 @@ impl Table {
         self.windows[window as usize].0.as_flattened()
     }
 
-    /// All slots, in the order of their numbers.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
-        self.windows.iter().flat_map(|window| window.0.as_flattened())
+    /// Every slot of windows that were ever used, with its number, in the order of these.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (usize, &Slot)> {
+        let numbered = |window: u32| (window as usize * WINDOW_SLOTS..).zip(self.window(window));
+        self.gates.used().flat_map(numbered)
     }
 
     /// The slot of this number.
