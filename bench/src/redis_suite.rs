@@ -2,10 +2,13 @@
 //! without its memory of denials.
 //!
 //! Promises one Redis for all subjects of a case, on a core of its own; callers on another; rounds in turn; that every check was decided
-//! by the store or a lease, and none by a fallback. Does not judge: what was asked for is printed beside the figures.
+//! by the store or a lease, and none by a fallback; except in the case `delayed`, which is about late replies. Does not judge: what was
+//! asked for is printed beside the figures.
 
 mod callers;
 mod cases;
+mod delayed;
+mod delaying_relay;
 mod plain_script;
 mod report;
 mod store;

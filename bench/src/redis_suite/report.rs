@@ -14,6 +14,7 @@ pub(crate) fn print_json(case: &Case, outcome: &Outcome, options: &Options) {
         let mut line = json!({ "suite": "redis", "case": case.name, "subject": subject });
         match figures {
             Figures::Plain(per_s) => line["per_s"] = json!(per_s.median.round()),
+            Figures::Admitted(per_s) => line["admitted_per_s"] = json!(per_s.median.round()),
             Figures::Bytes(bytes) => line["bytes_per_bucket"] = json!(tenths(*bytes)),
             Figures::Ours(rounds) => {
                 line["per_s"] = json!(spread(rounds, Round::per_second).median.round());
@@ -27,8 +28,9 @@ pub(crate) fn print_json(case: &Case, outcome: &Outcome, options: &Options) {
         }
         println!("{line}");
     }
-    for Asked { what, reached, must, aim, .. } in &outcome.asked {
-        let reached = (reached.median * 1e4).round() / 1e4;
+    for asked in &outcome.asked {
+        let Asked { what, must, aim, .. } = asked;
+        let reached = (asked.judged() * 1e4).round() / 1e4;
         println!(
             "{}",
             json!({ "suite": "redis", "case": case.name, "what": what, "reached": reached, "must": must, "aim": aim })
@@ -61,7 +63,7 @@ fn cells(case: &str, row: &Row) -> Vec<String> {
         cells.extend([format!("{:.0}", per_s.median), format!("{:.0}–{:.0}", per_s.min, per_s.max)]);
     };
     match &row.figures {
-        Figures::Plain(per_s) => rate(*per_s),
+        Figures::Plain(per_s) | Figures::Admitted(per_s) => rate(*per_s),
         Figures::Bytes(bytes) => {
             cells.extend(std::iter::repeat_n(String::new(), 7));
             cells.push(format!("{bytes:.1}"));
@@ -85,13 +87,13 @@ fn cells(case: &str, row: &Row) -> Vec<String> {
 }
 
 fn judged(case: &str, asked: &Asked) -> Vec<String> {
-    let Asked { what, reached, must, aim, is_ceiling } = asked;
-    let digits = if *must < 1.0 { 4 } else { 2 };
+    let Asked { what, reached, must, aim, is_ceiling, is_of_each } = asked;
+    let digits = if *must < 1.0 || *is_of_each { 4 } else { 2 };
     let sign = if *is_ceiling { '≤' } else { '≥' };
     vec![
         case.to_owned(),
         (*what).to_owned(),
-        format!("{:.digits$}", reached.median),
+        format!("{:.digits$}", asked.judged()),
         format!("{:.digits$}–{:.digits$}", reached.min, reached.max),
         format!("{sign} {must}"),
         aim.map_or_else(|| "—".to_owned(), |aim| format!("{sign} {aim}")),

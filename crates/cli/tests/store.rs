@@ -89,6 +89,41 @@ fn instances_keep_one_limit_at_every_door() {
     assert_eq!((settled.status, settled.json()["returned"].as_f64()), (200, Some(2.0)), "{}", settled.body);
 }
 
+#[test]
+fn exec_charges_the_shared_store_once_per_command() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let ([one, other], _scratch) = instances(&redis);
+    let mut client = RespClient::to(one.address("resp"));
+    let throttle = ["CL.THROTTLE", "k", "9", "1", "3600"];
+    let look = || RespClient::to(other.address("resp")).ask(&["CL.THROTTLE", "k", "9", "1", "3600", "0"]);
+    let queue = |client: &mut RespClient| {
+        assert_eq!(client.ask(&["MULTI"]).unwrap(), "OK");
+        for words in [&throttle[..], &throttle, &["TOLLGATE.CHECK", "ip", "192.0.2.9"], &throttle] {
+            assert_eq!(client.ask(words).unwrap(), "QUEUED");
+        }
+    };
+    for end in ["DISCARD", "RESET"] {
+        queue(&mut client);
+        client.ask(&[end]).unwrap();
+    }
+    queue(&mut client);
+    let odd = ["CL.THROTTLE", "odd", "10", "999999937", "31535999"];
+    assert!(client.ask(&odd).is_err(), "the store cannot keep this limit");
+    assert!(client.ask(&["EXEC"]).unwrap_err().starts_with("EXECABORT"));
+    queue(&mut RespClient::to(one.address("resp")));
+    assert_eq!(look().unwrap()[2], 10, "nothing is charged without EXEC");
+    queue(&mut client);
+    let replies = client.ask(&["EXEC"]).unwrap();
+    let left: Vec<i64> = [0, 1, 3].iter().map(|at| replies[*at][2].as_i64().unwrap()).collect();
+    assert_eq!((left.as_slice(), &replies[2][1]), (&[9, 8, 7][..], &1.into()), "{replies}");
+    assert_eq!(look().unwrap()[2], 7);
+    let check = RespClient::to(other.address("resp")).ask(&["TOLLGATE.CHECK", "ip", "192.0.2.9"]).unwrap();
+    assert_eq!((check[6].as_str(), check[7].as_i64()), (Some("remaining"), Some(6)), "{check}");
+}
+
 /// By a limit that memory would keep, and the store cannot, nobody is decided alone: whoever asks is told what to write instead.
 #[test]
 fn a_limit_of_the_call_that_the_store_cannot_keep_is_refused_at_every_door_and_names_the_cure() {
@@ -151,6 +186,9 @@ fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again(
     let ([server], _scratch) = instances(&redis);
     assert_eq!(server.admin("/readyz").json()["store"], "connected");
     redis.kill();
+    eventually("the store counts as unreachable", || {
+        server.post("/v1/check", r#"{"ip": "192.0.2.4"}"#).status == 200
+    });
     let statuses: Vec<u16> =
         (0..12).map(|_| server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#).status).collect();
     let admitted = statuses.iter().filter(|status| **status == 200).count();
@@ -159,7 +197,7 @@ fn without_the_store_instances_go_on_and_say_so_and_afterwards_it_decides_again(
     eventually("it says so", || server.admin("/readyz").json()["store"] == "unreachable");
     let page = server.admin("/metrics").body;
     assert!(
-        page.contains("tollgate_store_fallbacks_total ") && page.contains("tollgate_store_local_buckets 1"),
+        page.contains("tollgate_store_fallbacks_total ") && page.contains("tollgate_store_local_buckets 2"),
         "{page}"
     );
     let _again = Redis::at(redis.port);
@@ -181,10 +219,10 @@ fn a_store_that_is_connected_and_does_not_decide_is_said_to_fail() {
     };
     assert_eq!(store(), "connected");
     memory_max("1");
-    for client in 1..=20 {
-        server.post("/v1/check", &format!("{{\"ip\": \"192.0.2.{client}\"}}"));
-    }
-    assert_eq!(store(), "failing");
+    eventually("it says so", || {
+        server.post("/v1/check", r#"{"ip": "192.0.2.3"}"#);
+        store() == "failing"
+    });
     memory_max("0");
     eventually("the store decides", || {
         server.post("/v1/check", r#"{"ip": "192.0.2.100"}"#).json()["mode"] == "exact"
@@ -201,6 +239,59 @@ fn it_starts_without_the_store_and_says_so_once() {
     assert_eq!(server.times_said("the shared store is not connected"), 1);
     assert_eq!(server.times_said(" WARN "), 1, "one cause is one line");
     assert_eq!(server.times_said("limits hold over all instances while it answers; else"), 1);
+}
+
+#[test]
+fn it_says_that_the_number_of_instances_is_unknown_until_the_store_was_reached_once() {
+    if is_skipped("redis") {
+        return;
+    }
+    let mut redis = Redis::start();
+    let (port, url) = (redis.port, redis.url());
+    redis.kill();
+    let server = Server::new(&["--store", &url]);
+    let note = |server: &Server| server.admin("/readyz").json()["store_note"].clone();
+    let said = note(&server);
+    assert!(said.as_str().is_some_and(|said| said.starts_with("number of instances unknown")), "{said}");
+    let scratch = Scratch::new();
+    let with_instances = Server::new(&["--policy", &scratch.write("policy.yaml", POLICY), "--store", &url]);
+    assert!(note(&with_instances).is_null(), "the policy sets instances_max");
+    let _again = Redis::at(port);
+    eventually("the number is learned", || note(&server).is_null());
+}
+
+#[test]
+fn checks_in_fallback_are_seen_over_resp_by_rule_and_in_the_log() {
+    if is_skipped("redis") {
+        return;
+    }
+    let mut redis = Redis::start();
+    let ([mut server], _scratch) = instances(&redis);
+    let page = server.admin("/metrics").body;
+    for rule in ["client", "(explicit)"] {
+        let none = format!("tollgate_policy_fallbacks_total{{rule=\"{rule}\"}} 0\n");
+        assert!(page.contains(&none), "{none}: {page}");
+    }
+    redis.kill();
+    let mut resp = RespClient::to(server.address("resp"));
+    let told = resp.ask(&["TOLLGATE.CHECK", "ip", "192.0.2.1"]).unwrap();
+    assert_eq!((told[18].as_str(), told[19].as_str()), (Some("mode"), Some("fallback")), "{told}");
+    server.post("/v1/check", r#"{"ip": "192.0.2.1"}"#);
+    for _ in 0..2 {
+        resp.ask(&["CL.THROTTLE", "k", "9", "1", "60"]).unwrap();
+    }
+    server.post("/v1/check", r#"{"key": "k", "rate": 1, "burst": 9}"#);
+    let page = server.admin("/metrics").body;
+    for (rule, count) in [("client", 2), ("(explicit)", 3)] {
+        let counted = format!("tollgate_policy_fallbacks_total{{rule=\"{rule}\"}} {count}\n");
+        assert!(page.contains(&counted), "{counted}: {page}");
+    }
+    server.wait_for_silence(Duration::from_millis(1_500));
+    assert_eq!(server.times_said("checks decided in fallback"), 2);
+    for rule in ["client", "(explicit)"] {
+        let told = format!("rule=\"{rule}\" on_store_failure=\"local\" cause=");
+        assert_eq!(server.times_said(&told), 1, "{told}");
+    }
 }
 
 #[test]

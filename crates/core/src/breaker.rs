@@ -1,30 +1,28 @@
 //! A circuit breaker: who asks a store that does not answer, and who does not.
 //!
 //! ```text
-//!             failures in a row                  its time has come
+//!             no reply for `away_after`          its time has come
 //!   closed ──────────────────────► open ◄──────────────────────────► half-open
 //!     ▲                                     fails, or no answer         │
 //!     └─────────────────────────────────────────────────────────────────┘
 //!                                   the probe succeeds
 //! ```
 //!
-//! While it is open, one caller at a time is let through as a probe, every 100 to 250 ms, so that a store that is back is noticed within
-//! a second. What was asked before a change does not count after it. It reads no clock and knows no store.
+//! A late reply does not open it: only the time without any reply does, counted from when the first call was sent that failed or is overdue.
+//! While it is open, one caller at a time is let through as a probe: 100 ms after the last one failed, or 250 ms after the last one was sent
+//! without an answer. A probe's reply may be late as well. Calls that were allowed before a change do not count after it. The breaker reads no
+//! clock and knows no store.
 
 use crate::{Moment, Span};
 
-/// Failures in a row that open a breaker, unless somebody says otherwise. One late answer in a hundred never makes so many.
-pub const BREAKER_FAILURES: u32 = 8;
-/// The first probe comes so long after the breaker opened; each that fails doubles the pause, up to [`PROBE_PAUSE_MAX`].
+/// A probe comes so long after the breaker opened, or after the last probe failed.
 const PROBE_PAUSE: Span = Span::from_millis(100);
-const PROBE_PAUSE_MAX: Span = Span::from_millis(250);
 /// A probe that says nothing for so long has failed.
 const PROBE_SILENCE_MAX: Span = Span::from_millis(250);
 
 /// Decides who may ask a store.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Breaker {
-    failures_max: u32,
     state: State,
     /// Ascends with every change and every probe: passes of another era do not count.
     era: u64,
@@ -32,9 +30,24 @@ pub struct Breaker {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Closed { failures: u32 },
-    Open { since: Moment, probe_at: Moment, pause: Span },
-    HalfOpen { since: Moment, probed: Moment, pause: Span },
+    /// Since when calls were sent that failed or are overdue, without any reply to any call since.
+    Closed {
+        silent_since: Option<Moment>,
+    },
+    Open {
+        since: Moment,
+        probe_at: Moment,
+    },
+    HalfOpen {
+        since: Moment,
+        probed: Moment,
+    },
+}
+
+impl Default for State {
+    fn default() -> State {
+        State::Closed { silent_since: None }
+    }
 }
 
 /// What a breaker is, for metrics.
@@ -53,6 +66,7 @@ pub enum BreakerState {
 #[must_use = "tell the breaker what came of it"]
 pub struct Pass {
     era: u64,
+    sent: Moment,
 }
 
 /// What is worth a line in the log. Probes that fail are not.
@@ -68,27 +82,21 @@ pub enum BreakerChange {
 }
 
 impl Breaker {
-    /// A closed one that opens after so many failures in a row, at least one.
-    pub const fn new(failures_max: u32) -> Breaker {
-        let failures_max = if failures_max == 0 { 1 } else { failures_max };
-        Breaker { failures_max, state: State::Closed { failures: 0 }, era: 0 }
-    }
-
     /// Whether the store may be asked at `now`; if not, nobody should wait for it.
     pub fn allow(&mut self, now: Moment) -> Option<Pass> {
         match self.state {
             State::Closed { .. } => {}
-            State::Open { since, probe_at, pause } if now >= probe_at => self.probe(since, pause, now),
+            State::Open { since, probe_at } if now >= probe_at => self.probe(since, now),
             // The probe was lost; another may go.
-            State::HalfOpen { since, probed, pause } if now.since(probed) >= PROBE_SILENCE_MAX => {
-                self.probe(since, pause, now);
+            State::HalfOpen { since, probed } if now.since(probed) >= PROBE_SILENCE_MAX => {
+                self.probe(since, now);
             }
             State::Open { .. } | State::HalfOpen { .. } => return None,
         }
-        Some(Pass { era: self.era })
+        Some(Pass { era: self.era, sent: now })
     }
 
-    /// The store answered in time, by `now`.
+    /// The store replied by `now`, in time or late.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is good for one outcome")]
     pub fn succeeded(&mut self, pass: Pass, now: Moment) -> Option<BreakerChange> {
         if pass.era != self.era {
@@ -96,34 +104,41 @@ impl Breaker {
         }
         match self.state {
             State::Closed { .. } => {
-                self.state = State::Closed { failures: 0 };
+                self.state = State::Closed { silent_since: None };
                 None
             }
             State::Open { since, .. } | State::HalfOpen { since, .. } => {
-                self.turn(State::Closed { failures: 0 });
+                self.turn(State::Closed { silent_since: None });
                 Some(BreakerChange::Closed { after: now.since(since) })
             }
         }
     }
 
-    /// The store did not answer in time, or answered that it cannot.
+    /// The reply to a call is overdue, and may still come. Opens the breaker if there was no reply to any call for `away_after`.
+    pub fn overdue(&mut self, pass: &Pass, now: Moment, away_after: Span) -> Option<BreakerChange> {
+        let State::Closed { silent_since } = &mut self.state else { return None };
+        if pass.era != self.era {
+            return None;
+        }
+        let since = silent_since.map_or(pass.sent, |since| since.min(pass.sent));
+        *silent_since = Some(since);
+        if now.since(since) < away_after {
+            return None;
+        }
+        self.turn(State::Open { since: now, probe_at: now + PROBE_PAUSE });
+        Some(BreakerChange::Opened)
+    }
+
+    /// There will be no reply, or the store replied that it cannot.
     #[expect(clippy::needless_pass_by_value, reason = "a pass is good for one outcome")]
-    pub fn failed(&mut self, pass: Pass, now: Moment) -> Option<BreakerChange> {
+    pub fn failed(&mut self, pass: Pass, now: Moment, away_after: Span) -> Option<BreakerChange> {
         if pass.era != self.era {
             return None;
         }
         match self.state {
-            State::Closed { failures } if failures + 1 < self.failures_max => {
-                self.state = State::Closed { failures: failures + 1 };
-                None
-            }
-            State::Closed { .. } => {
-                self.turn(State::Open { since: now, probe_at: now + PROBE_PAUSE, pause: PROBE_PAUSE });
-                Some(BreakerChange::Opened)
-            }
-            State::Open { since, pause, .. } | State::HalfOpen { since, pause, .. } => {
-                let pause = (pause + pause).min(PROBE_PAUSE_MAX);
-                self.turn(State::Open { since, probe_at: now + pause, pause });
+            State::Closed { .. } => self.overdue(&pass, now, away_after),
+            State::Open { since, .. } | State::HalfOpen { since, .. } => {
+                self.turn(State::Open { since, probe_at: now + PROBE_PAUSE });
                 None
             }
         }
@@ -138,8 +153,8 @@ impl Breaker {
         }
     }
 
-    fn probe(&mut self, since: Moment, pause: Span, now: Moment) {
-        self.turn(State::HalfOpen { since, probed: now, pause });
+    fn probe(&mut self, since: Moment, now: Moment) {
+        self.turn(State::HalfOpen { since, probed: now });
     }
 
     fn turn(&mut self, state: State) {
@@ -158,31 +173,54 @@ mod tests {
         Moment::from_nanos(1_000_000_000 + millis * 1_000_000)
     }
 
+    const AWAY_AFTER: Span = Span::from_millis(250);
+
+    /// Opened at 0: nothing was answered for a quarter of a second before.
     fn opened() -> Breaker {
-        let mut breaker = Breaker::new(3);
-        let changes: Vec<_> = (0..3)
-            .map(|_| {
-                let pass = breaker.allow(at(0)).unwrap();
-                breaker.failed(pass, at(0))
-            })
-            .collect();
-        assert_eq!(changes, [None, None, Some(BreakerChange::Opened)]);
+        let mut breaker = Breaker::default();
+        let early = Moment::from_nanos(at(0).as_nanos() - AWAY_AFTER.as_nanos());
+        let first = breaker.allow(early).unwrap();
+        assert_eq!(breaker.failed(first, early, AWAY_AFTER), None);
+        let last = breaker.allow(at(0)).unwrap();
+        assert_eq!(breaker.failed(last, at(0), AWAY_AFTER), Some(BreakerChange::Opened));
         breaker
     }
 
     #[test]
-    fn it_opens_after_failures_in_a_row_and_not_for_some_among_many() {
-        opened();
-        let mut breaker = Breaker::new(3);
-        for check in 0..1_000 {
-            let pass = breaker.allow(at(check)).unwrap();
-            let change = if check % 3 == 0 {
-                breaker.succeeded(pass, at(check))
-            } else {
-                breaker.failed(pass, at(check))
-            };
-            assert_eq!(change, None);
+    fn only_time_without_any_reply_opens_it() {
+        let mut breaker = Breaker::default();
+        let mut pending = Vec::new();
+        // Every reply is 200 ms late; there is one every millisecond.
+        for millis in 0..2_000 {
+            pending.push(breaker.allow(at(millis)).unwrap());
+            if let Some(overdue) = millis.checked_sub(15) {
+                let pass = &pending[usize::try_from(overdue).unwrap().min(pending.len() - 1)];
+                assert_eq!(breaker.overdue(pass, at(millis), AWAY_AFTER), None);
+            }
+            if millis >= 200 {
+                let pass = Pass { era: 0, sent: at(millis - 200) };
+                assert_eq!(breaker.succeeded(pass, at(millis)), None);
+            }
         }
+        // Then there is none.
+        let mut opened_at = None;
+        for millis in 2_000..3_000 {
+            let Some(pass) = breaker.allow(at(millis)) else { break };
+            if breaker.failed(pass, at(millis), AWAY_AFTER).is_some() {
+                opened_at = Some(millis);
+            }
+        }
+        assert_eq!(opened_at, Some(2_250));
+    }
+
+    #[test]
+    fn a_probe_may_be_answered_late() {
+        let mut breaker = opened();
+        let probe = breaker.allow(at(100)).unwrap();
+        assert_eq!(breaker.overdue(&probe, at(115), AWAY_AFTER), None);
+        assert_eq!(breaker.state(), BreakerState::HalfOpen);
+        assert!(breaker.succeeded(probe, at(160)).is_some());
+        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 
     #[test]
@@ -191,36 +229,37 @@ mod tests {
         assert_eq!(breaker.allow(at(99)), None);
         let probe = breaker.allow(at(100)).unwrap();
         assert_eq!((breaker.state(), breaker.allow(at(100))), (BreakerState::HalfOpen, None));
-        assert_eq!(breaker.failed(probe, at(110)), None, "no line in the log for every probe");
+        assert_eq!(breaker.failed(probe, at(110), AWAY_AFTER), None, "no line in the log for every probe");
         assert_eq!(breaker.state(), BreakerState::Open);
-        assert_eq!(breaker.allow(at(309)), None, "the pause has doubled");
-        let probe = breaker.allow(at(310)).unwrap();
+        assert_eq!(breaker.allow(at(209)), None);
+        let probe = breaker.allow(at(210)).unwrap();
         assert_eq!(
-            breaker.succeeded(probe, at(311)),
-            Some(BreakerChange::Closed { after: Span::from_millis(311) })
+            breaker.succeeded(probe, at(211)),
+            Some(BreakerChange::Closed { after: Span::from_millis(211) })
         );
-        assert!(breaker.allow(at(311)).is_some() && breaker.allow(at(311)).is_some());
+        assert!(breaker.allow(at(211)).is_some() && breaker.allow(at(211)).is_some());
     }
 
     #[test]
     fn what_was_asked_before_a_change_does_not_count_after_it() {
-        let mut breaker = Breaker::new(1);
+        let mut breaker = Breaker::default();
         let [early, late, later] = [(); 3].map(|()| breaker.allow(at(0)).unwrap());
-        assert_eq!(breaker.failed(early, at(1)), Some(BreakerChange::Opened));
-        assert_eq!((breaker.failed(late, at(2)), breaker.succeeded(later, at(3))), (None, None));
+        assert_eq!(breaker.failed(early, at(1), Span::from_millis(1)), Some(BreakerChange::Opened));
+        assert_eq!((breaker.failed(late, at(2), AWAY_AFTER), breaker.succeeded(later, at(3))), (None, None));
         assert_eq!(breaker.state(), BreakerState::Open);
         let lost = breaker.allow(at(101)).unwrap();
         let probe = breaker.allow(at(351)).unwrap();
-        assert_eq!(breaker.failed(lost, at(352)), None);
+        assert_eq!(breaker.failed(lost, at(352), AWAY_AFTER), None);
         assert!(breaker.succeeded(probe, at(353)).is_some(), "the old probe says nothing about the new one");
     }
 
     /// Whatever an outage looks like, with a check every millisecond.
     #[test]
-    fn a_store_that_is_back_is_noticed_within_a_second_and_every_change_is_said_once() {
+    fn a_store_that_is_back_is_noticed_within_a_quarter_of_a_second_and_every_change_is_reported_once() {
         for outage in [1, 50, 99, 100, 101, 500, 10_000, 10_013] {
             for is_silent in [false, true] {
-                let (mut breaker, mut changes, mut asked) = (Breaker::new(3), Vec::new(), 0);
+                let (mut breaker, mut changes, mut asked) = (Breaker::default(), Vec::new(), 0);
+                let away_after = Span::from_millis(3);
                 let mut closed_at = None;
                 for millis in 0..outage + 2_000 {
                     let Some(pass) = breaker.allow(at(millis)) else { continue };
@@ -231,17 +270,18 @@ mod tests {
                     } else if is_silent && breaker.state() == BreakerState::HalfOpen {
                         None
                     } else {
-                        breaker.failed(pass, at(millis))
+                        breaker.failed(pass, at(millis), away_after)
                     };
                     closed_at = closed_at
                         .or(change.filter(|change| *change != BreakerChange::Opened).map(|_| millis));
                     changes.extend(change);
                 }
-                assert!(asked <= 3 + 2 + outage / 250, "{asked} asked in {outage} ms");
-                let expected = if outage >= 3 { 2 } else { 0 };
+                assert!(asked <= 4 + 2 + outage / 100, "{asked} asked in {outage} ms");
+                let expected = if outage > 3 { 2 } else { 0 };
                 assert_eq!(changes.len(), expected, "{changes:?} in {outage} ms");
+                let latest = if is_silent { 250 } else { 100 };
                 assert!(
-                    closed_at.is_none_or(|millis| millis <= 10 + outage + 251),
+                    closed_at.is_none_or(|millis| millis <= 10 + outage + latest + 1),
                     "{outage}: {closed_at:?}"
                 );
             }

@@ -27,7 +27,7 @@
 //! a client has spent), [`decide()`] (one bucket) and [`decide_all()`] (several, all or nothing). [`Stamped`] is the
 //! other way to hold a bucket, for limits that the caller brings along with every call. [`Algorithm`], [`Ruler`] and [`Reading`]
 //! are the same for all algorithms; each has a file of its own. The machines of a shared ledger come last: [`Lease`] and [`ask_ledger`],
-//! [`Denial`], [`Breaker`], [`LocalBucket`], [`Hold`].
+//! [`Denial`], [`Breaker`], [`ProvenBalance`], [`LocalBucket`], [`Hold`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -53,6 +53,7 @@ mod local_bucket;
 mod local_share;
 mod mark;
 mod meter;
+mod proven_balance;
 mod rate;
 mod reading;
 mod ruler;
@@ -60,12 +61,13 @@ mod sliding_counter;
 mod sliding_log;
 mod stamped;
 mod stamped_level;
+mod table_full;
 mod time;
 mod tokens;
 
 pub use algorithm::Algorithm;
 pub use booking::{Booking, DEBT_MAX, Unbookable};
-pub use breaker::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Pass};
+pub use breaker::{Breaker, BreakerChange, BreakerState, Pass};
 pub use calendar::{Window, WindowError};
 pub use concurrency::{Concurrency, Generation, PLACES_MAX, PlacesReading};
 pub use decide::{Decision, decide};
@@ -86,6 +88,7 @@ pub use local_bucket::{Correction, LocalBucket, LocalDecision, LocalStart};
 pub use local_share::LocalShare;
 pub use mark::{Level, Mark, Spend};
 pub use meter::Meter;
+pub use proven_balance::ProvenBalance;
 pub use rate::Rate;
 pub use reading::Reading;
 pub use ruler::{Ruler, Start};
@@ -93,5 +96,6 @@ pub use sliding_counter::{COUNTER_TOKENS_MAX, CounterReading, SlidingCounter};
 pub use sliding_log::{LOG_ENTRIES_MAX, Log, SlidingLog};
 pub use stamped::{Stamped, StampedDecision, decide_stamped};
 pub use stamped_level::{StampedBalance, StampedLevel};
+pub use table_full::TableFull;
 pub use time::{Moment, Span};
 pub use tokens::{Burst, Cost, Tokens};

@@ -32,6 +32,11 @@ impl LocalShare {
         &self.limit
     }
 
+    /// The burst of all parts together.
+    pub(crate) const fn bursts(&self) -> Tokens {
+        Tokens::from_micros(self.limit.burst().as_micros().saturating_mul(self.instances as u64))
+    }
+
     /// The node's part of an amount, rounded down.
     pub const fn of(&self, tokens: Tokens) -> Tokens {
         Tokens::from_micros(tokens.as_micros() / self.instances as u64)

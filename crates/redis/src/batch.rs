@@ -52,6 +52,15 @@ impl Batch {
         self.items.is_empty()
     }
 
+    /// Keeps only the operations whose position `keeps`.
+    pub(crate) fn keep_only(&mut self, keeps: impl Fn(usize) -> bool) {
+        let mut at = 0;
+        self.items.retain(|_| {
+            at += 1;
+            keeps(at - 1)
+        });
+    }
+
     /// Asks all buckets, and charges all of them or none. Charges to the same key are added up, and must have the same limit.
     pub fn check(&mut self, charges: &[Charge]) -> Result<(), BatchError> {
         refuse_places(charges)?;

@@ -2,11 +2,11 @@
 //!
 //! ```text
 //!  question ─► ready ─► denials ─► local? ─► breaker ─► coalescer ─► script          answered by the store: exact
-//!              (names,  (who was   (who is    │ open, late, lost
-//!               limits)  denied)    not back) └► fallback: open, closed, or local    answered by this node alone
+//!              (names,  (who was   (who is    │ late, lost        ┌► store reachable: by what the last reply proves (late_checks)
+//!               limits)  denied)    not back) └► fallback ────────┴► no reply for `away_after`, breaker open: by this node's share
 //! ```
 //! Every question is answered within the policy's deadline, whatever becomes of the store. Where a limit was not agreed upon with the
-//! other nodes yet, because the store was never reached, that is a failure like any other.
+//! other nodes yet, because the store was never reached, this node's share decides.
 
 mod across_slots;
 mod agreement;
@@ -22,6 +22,7 @@ mod giving;
 mod in_part;
 mod keys;
 mod late;
+mod late_checks;
 mod lease_asks;
 mod leased_answers;
 mod leased_checks;
@@ -31,6 +32,7 @@ mod locals;
 mod log_lines;
 mod looking;
 mod outage;
+mod proofs;
 mod ready;
 mod reservations;
 mod rules;
@@ -56,13 +58,15 @@ use self::census::Census;
 use self::counts::Counters;
 use self::declaring::Declaring;
 use self::denials::Denials;
-use self::gate::Gate;
+use self::fallback::FallbackLogged;
+use self::gate::{Gate, Leave};
 use self::keys::Keys;
-use self::late::Latecomers;
+use self::late::{LateReply, Latecomers};
 use self::leased_checks::Slices;
 use self::leased_rules::LeasedRules;
 use self::leases::Leases;
 use self::locals::Locals;
+use self::proofs::{Proofs, Unanswered};
 use self::ready::{Ready, ReadyCharge};
 use self::rules::Rules;
 use self::surveying::Surveyed;
@@ -100,6 +104,7 @@ struct Inner {
     gate: Gate,
     denials: Denials,
     forgets_denials: bool,
+    proofs: Proofs,
     leases: Leases,
     leased_rules: LeasedRules,
     locals: Locals,
@@ -110,6 +115,7 @@ struct Inner {
     /// Nanoseconds from 1970 to the clock's origin, by the wall clock when the ledger was opened.
     origin: u64,
     counters: Counters,
+    explicit_fallback_logged: FallbackLogged,
     surveyed: Surveyed,
 }
 
@@ -130,6 +136,7 @@ impl RedisLedger {
             gate: Gate::default(),
             denials: Denials::default(),
             forgets_denials: options.forgets_denials,
+            proofs: Proofs::default(),
             leases: Leases::default(),
             leased_rules: LeasedRules::default(),
             locals: Locals::default(),
@@ -137,6 +144,7 @@ impl RedisLedger {
             latecomers: Latecomers::default(),
             census: Census::default(),
             counters: Counters::default(),
+            explicit_fallback_logged: FallbackLogged::default(),
             surveyed: Surveyed::default(),
         });
         declaring::run(&inner);
@@ -179,6 +187,7 @@ impl Ledger for RedisLedger {
         let keys = self.0.keys.of_tag(settings.hash_tag.as_deref())?;
         let numbers = self.0.rules.declare(settings, rules, self.0.clock.now())?;
         self.0.settings.store(Arc::new(settings.clone()));
+        self.0.gate.set_away_after(settings.away_after.max(settings.deadline));
         if self.0.keys.put(keys) {
             // Under another tag no record of a limit is there yet.
             self.0.declaring.wake_all();
@@ -251,7 +260,7 @@ impl Inner {
         slices: Slices,
     ) -> Answer {
         let answer = match slices {
-            Slices::NotLeased => self.decide_exactly(ready, manner).await,
+            Slices::NotLeased => self.decide_exactly(ready, manner, self.clock.now()).await,
             slices => Box::pin(self.decide_by_slices(&ready, slices)).await,
         };
         if let (Some(watched), Answer::Decided { verdict, .. }) = (watched, &answer)
@@ -262,8 +271,8 @@ impl Inner {
         answer
     }
 
-    /// Decides by what the store says, or what it said, or without it.
-    async fn decide_exactly(self: &Arc<Self>, ready: Ready, manner: Manner) -> Answer {
+    /// Decides by what the store says, or what it said, or without it. The deadline counts from `begun`.
+    async fn decide_exactly(self: &Arc<Self>, ready: Ready, manner: Manner, begun: Moment) -> Answer {
         let sent = self.clock.now();
         if matches!(manner, Manner::Check)
             && !self.forgets_denials
@@ -287,8 +296,8 @@ impl Inner {
             }
         }
         let asked = match self.apart(&ready, &manner) {
-            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek).await,
-            Ok(None) => self.ask_at_once(&ready, &manner, sent).await,
+            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek, begun).await,
+            Ok(None) => self.ask_at_once(&ready, &manner, begun).await,
             Err(error) => Some(Err(error)),
         };
         match asked {
@@ -298,12 +307,15 @@ impl Inner {
             }
             // The check itself is at fault.
             Some(Err(AskError::Batch(BatchError::Check(error)))) => answer::at_fault(error),
-            Some(Err(error)) => {
-                if is_of_the_key(&error) {
-                    self.surveyed.tell_of_fault(&error, || self.begin_of_keys(&ready), sent);
-                }
+            // The key holds no bucket, so nothing is proven of one.
+            Some(Err(error)) if is_of_the_key(&error) => {
+                self.surveyed.tell_of_fault(&error, || self.begin_of_keys(&ready), sent);
                 self.counters.note_failure(&error);
                 self.fall_back(&ready, &manner)
+            }
+            Some(Err(error)) => {
+                self.counters.note_failure(&error);
+                self.decide_without_reply(&ready, &manner)
             }
             None => self.fall_back(&ready, &manner),
         }
@@ -325,42 +337,73 @@ impl Inner {
 
     /// Asks the store by one call; `None` if it is not to be asked now.
     async fn ask_at_once(
-        &self,
+        self: &Arc<Self>,
         ready: &Ready,
         manner: &Manner,
-        sent: Moment,
+        begun: Moment,
     ) -> Option<Result<Checked, AskError>> {
-        let pass = self.gate.allow_at(self.place(ready), sent)?;
-        let asked = self.ask(ready, manner.clone()).await;
-        match &asked {
-            // A check that is at fault says nothing about the store, nor does what a key holds that is not ours.
-            Ok(_) | Err(AskError::Batch(BatchError::Check(_))) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-            }
-            Err(error) if is_of_the_key(error) => {
-                self.gate.succeeded(pass, self.clock.now(), &self.declaring);
-            }
-            Err(error) => self.gate.failed(pass, self.clock.now(), error),
-        }
-        Some(asked)
+        let leave = self.gate.allow_at(self.place(ready), self.clock.now())?;
+        Some(self.ask(ready, manner.clone(), begun, Some(leave)).await)
     }
 
-    /// Asks the store, within the deadline.
-    async fn ask(&self, ready: &Ready, manner: Manner) -> Result<Checked, AskError> {
-        let (add, record) = self.operation(ready, manner)?;
-        let keys: Vec<KeyName> =
-            ready.charges.iter().map(|charge| charge.key.clone()).chain(record).collect();
-        let begun = self.clock.now();
-        let mut pending = self.coalescer.submit(&keys, add)?;
-        let told = pending.within(self.deadline()).await;
+    /// Asks the store, and waits for the reply until the deadline, which counts from `begun`. A reply that is not there by then is put aside:
+    /// [`Ready::late`].
+    async fn ask(
+        self: &Arc<Self>,
+        ready: &Ready,
+        manner: Manner,
+        begun: Moment,
+        leave: Option<Leave>,
+    ) -> Result<Checked, AskError> {
+        let unanswered = (manner != Manner::Peek).then(|| Unanswered::check(self, ready));
+        let submitted = self.operation(ready, manner).and_then(|(add, record)| {
+            let keys: Vec<KeyName> =
+                ready.charges.iter().map(|charge| charge.key.clone()).chain(record).collect();
+            self.coalescer.submit(&keys, add)
+        });
+        let mut pending = match submitted {
+            Ok(pending) => pending,
+            Err(error) => {
+                if let Some(unanswered) = unanswered {
+                    unanswered.not_done();
+                }
+                self.tell_gate(leave, Some(&error));
+                return Err(error);
+            }
+        };
+        let told = pending.within(self.left_since(begun)).await;
         self.counters.latency.note(self.clock.now().since(begun));
         if told == Err(LinkError::TimedOut) {
-            ready.late.put(pending, begun);
+            if let Some(leave) = &leave {
+                self.gate.overdue(leave, self.clock.now());
+            }
+            ready.late.put(LateReply { pending, sent: begun, leave, unanswered });
+            return Err(LinkError::TimedOut.into());
         }
-        match told? {
-            Told::Checked(checked) => Ok(checked),
-            Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
-            _ => Err(LinkError::Lost.into()),
+        let asked = checked_of(told);
+        self.tell_gate(leave, asked.as_ref().err());
+        match (&asked, unanswered) {
+            (Ok(checked), Some(unanswered)) => unanswered.replied(ready, checked),
+            (Err(error), Some(unanswered)) if !may_be_done(error) => unanswered.not_done(),
+            _ => {}
+        }
+        asked
+    }
+
+    /// Tells a node's breaker what came of a call.
+    fn tell_gate(&self, leave: Option<Leave>, error: Option<&AskError>) {
+        let Some(leave) = leave else { return };
+        let now = self.clock.now();
+        match error {
+            // It was never sent.
+            Some(AskError::Link(LinkError::Withdrawn)) => {}
+            // A check that is at fault says nothing about the store, nor does what a key holds that is not ours.
+            Some(error)
+                if !matches!(error, AskError::Batch(BatchError::Check(_))) && !is_of_the_key(error) =>
+            {
+                self.gate.failed(leave, now, error);
+            }
+            _ => self.gate.succeeded(leave, now, &self.declaring),
         }
     }
 
@@ -375,7 +418,7 @@ impl Inner {
                     continue;
                 };
                 if ready.is_agreed
-                    && let Ok(checked) = inner.ask(&ready, Manner::Check).await
+                    && let Ok(checked) = inner.ask(&ready, Manner::Check, inner.clock.now(), None).await
                     && !checked.is_admitted()
                 {
                     watched.note_denied(at);
@@ -383,6 +426,20 @@ impl Inner {
             }
         });
     }
+}
+
+/// What a check was told.
+fn checked_of(told: Result<Told, LinkError>) -> Result<Checked, AskError> {
+    match told? {
+        Told::Checked(checked) => Ok(checked),
+        Told::Fault(fault) => Err(LinkError::Server(fault.into()).into()),
+        _ => Err(LinkError::Lost.into()),
+    }
+}
+
+/// Whether a call that has no reply may have been done.
+fn may_be_done(error: &AskError) -> bool {
+    matches!(error, AskError::Link(error) if error.may_be_done())
 }
 
 /// Whether a key holds what is not ours.

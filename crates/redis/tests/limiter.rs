@@ -17,6 +17,7 @@ use tollgate::policy::{Facts, Policy};
 use tollgate::{
     Asking, Burst, Cost, Decision, Limit, Limiter, PolicyLimiter, Rate, Refused, Span, StoreMode,
 };
+use tollgate_core::BreakerState;
 use tollgate_redis::{LedgerOptions, RedisLedger, StoreUrl};
 
 const FIVE: &str = "{store: {deadline: 1s}, rules: [{name: client, scope: ip, rate: 1/h, burst: 5}]}";
@@ -178,6 +179,11 @@ async fn while_the_store_is_away_every_rule_does_what_it_says_and_afterwards_the
     until("limits are agreed upon", Duration::from_secs(5), exact).await;
 
     server.kill();
+    let cut_off = || async {
+        let _ = instance.ask(&at("/local"), Asking::Peek).await;
+        instance.ledger.counts().breaker != BreakerState::Closed
+    };
+    until("the store is unreachable", Duration::from_secs(5), cut_off).await;
     let mut admitted = [0; 2];
     for _ in 0..40 {
         for (path, admitted) in ["/local", "/open"].into_iter().zip(&mut admitted) {

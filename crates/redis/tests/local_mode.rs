@@ -9,12 +9,16 @@ mod fleet;
 mod changed_policy;
 #[path = "local_mode/denials.rs"]
 mod denials;
+#[path = "local_mode/errors.rs"]
+mod errors;
 #[path = "local_mode/instance.rs"]
 mod instance;
 #[path = "local_mode/instances.rs"]
 mod instances;
 #[path = "local_mode/late.rs"]
 mod late;
+#[path = "local_mode/late_reservations.rs"]
+mod late_reservations;
 #[path = "local_mode/room.rs"]
 mod room;
 #[path = "local_mode/shared_tier.rs"]

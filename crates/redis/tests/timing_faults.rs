@@ -17,6 +17,8 @@ mod fleets;
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "local_mode/instance.rs"]
 mod instance;
+#[path = "timing_faults/late.rs"]
+mod late;
 #[path = "timing_faults/many.rs"]
 mod many;
 #[expect(dead_code, reason = "other tests use the rest")]
@@ -26,6 +28,8 @@ mod monotonic;
 mod one_server;
 #[path = "timing_faults/report.rs"]
 mod report;
+#[path = "timing_faults/stalls.rs"]
+mod stalls;
 #[path = "timing_faults/traffic.rs"]
 mod traffic;
 #[path = "timing_faults/trial.rs"]

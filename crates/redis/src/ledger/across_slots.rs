@@ -87,13 +87,13 @@ impl Inner {
         self: &Arc<Self>,
         apart: Apart,
         is_peek: bool,
+        begun: Moment,
     ) -> Option<Result<Checked, AskError>> {
-        let begun = self.clock.now();
-        let leaves = self.leaves(&apart, begun)?;
+        let leaves = self.leaves(&apart, self.clock.now())?;
         let (answer, mut told) = oneshot::channel();
         let holder = Holder { inner: Arc::clone(self), apart, begun, answer };
         tokio::spawn(holder.run(leaves, is_peek));
-        let in_time = tokio::time::timeout(self.deadline(), &mut told).await;
+        let in_time = tokio::time::timeout(self.left_since(begun), &mut told).await;
         let told = if let Ok(told) = in_time {
             told.unwrap_or(Err(LinkError::Closed.into()))
         } else {

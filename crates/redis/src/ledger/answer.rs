@@ -14,6 +14,7 @@ pub(super) fn of_checked(checked: &Checked, charges: usize) -> Answer {
             remaining: bucket.remaining,
             wait: bucket.wait.unwrap_or(Span::ZERO),
             time_to_full: bucket.time_to_full,
+            instances: 1,
         };
         for member in bucket.members.iter() {
             if let Some(place) = buckets.get_mut(member) {

@@ -16,6 +16,8 @@ pub const LATENCY_BOUNDS_MICROS: [u64; 10] =
 pub struct LedgerCounts {
     /// Checks that were decided by this node alone, since the store did not answer.
     pub fallbacks: u64,
+    /// Those of them whose limits came with the call, without peeks.
+    pub explicit_fallbacks: u64,
     /// Checks that were denied by what the store had said before.
     pub denials_remembered: u64,
     /// Buckets that a check held and gave back, in Cluster, since another denied or nobody waited any more.
@@ -32,6 +34,8 @@ pub struct LedgerCounts {
     pub latency_sum_micros: u64,
     /// Answers that came after their deadline, and were reconciled with what this node had decided meanwhile.
     pub late: u64,
+    /// Buckets that were charged afterwards, for checks that this node admitted and the store denied or was not asked about.
+    pub late_charges: u64,
     /// How many instances share the store, as far as it knows; 0 before this one was counted.
     pub instances: u32,
     /// The most that ever did: what shares are by where `instances_max` is not said.
@@ -95,11 +99,13 @@ impl Latency {
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) fallbacks: Count,
+    pub(super) explicit_fallbacks: Count,
     pub(super) denials_remembered: Count,
     pub(super) released: Count,
     pub(super) unreleased: Count,
     pub(super) latency: Latency,
     pub(super) late: Count,
+    pub(super) late_charges: Count,
     pub(super) lease_hits: Count,
     pub(super) lease_asks: Count,
     pub(super) lease_returned_micros: Count,
@@ -119,6 +125,7 @@ impl Counters {
     pub(super) fn read(&self, inner: &Inner) -> LedgerCounts {
         LedgerCounts {
             fallbacks: self.fallbacks.get(),
+            explicit_fallbacks: self.explicit_fallbacks.get(),
             denials_remembered: self.denials_remembered.get(),
             released: self.released.get(),
             unreleased: self.unreleased.get(),
@@ -127,6 +134,7 @@ impl Counters {
             latency: std::array::from_fn(|at| self.latency.within[at].get()),
             latency_sum_micros: self.latency.sum_micros.get(),
             late: self.late.get(),
+            late_charges: self.late_charges.get(),
             instances: inner.census.now(),
             instances_most: inner.census.most(),
             lease_hits: self.lease_hits.get(),

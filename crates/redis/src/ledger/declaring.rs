@@ -72,6 +72,10 @@ async fn declare_all(ledger: &Weak<Inner>) -> bool {
     let Some(inner) = ledger.upgrade() else { return true };
     let all = inner.declaring.all.swap(false, Ordering::Relaxed);
     let mut is_done = true;
+    // Before any check asks the store: its share is by the number of instances.
+    if inner.census.now() == 0 {
+        inner.is_counted().await;
+    }
     for entry in inner.rules.all().iter().filter(|entry| all || !entry.is_agreed()) {
         let done = match entry.agreed.load_full().filter(|_| entry.is_agreed()) {
             Some(agreed) => declare_again(&inner, entry, &agreed).await,

@@ -43,7 +43,7 @@ impl Remembered {
     fn state(&self) -> BucketState {
         let missing = self.limit.burst().as_micros().saturating_sub(self.held.as_micros());
         let time_to_full = self.limit.time_to_mint(Tokens::from_micros(missing));
-        BucketState { remaining: self.held, wait: Span::ZERO, time_to_full }
+        BucketState { remaining: self.held, time_to_full, ..BucketState::UNKNOWN }
     }
 }
 
@@ -61,7 +61,7 @@ fn may_wait(ready: &Ready, of: &ReadyCharge) -> bool {
 
 /// A bucket of which nothing was heard.
 fn unknown(algorithm: &Algorithm) -> BucketState {
-    BucketState { remaining: algorithm.full(), wait: Span::ZERO, time_to_full: Span::ZERO }
+    BucketState { remaining: algorithm.full(), ..BucketState::UNKNOWN }
 }
 
 impl Denials {

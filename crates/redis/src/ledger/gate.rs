@@ -4,11 +4,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tollgate_core::{BREAKER_FAILURES, Breaker, BreakerChange, BreakerState, Moment, Pass, Span};
+use tollgate_core::{Breaker, BreakerChange, BreakerState, Moment, Pass, Span};
 
 use super::declaring::Declaring;
 use super::outage::Outage;
-use crate::AskError;
+use crate::{AskError, LinkError};
+use tollgate::policy::StoreSettings;
 
 /// Breakers of one ledger, at most: nodes beyond share one with another.
 const PLACES: usize = 64;
@@ -22,6 +23,8 @@ pub(super) struct Gate {
     breakers: [Mutex<Breaker>; PLACES],
     /// When each was last asked for, in nanoseconds of the node's clock.
     asked: [AtomicU64; PLACES],
+    /// Nanoseconds without any reply after which a node counts as unreachable.
+    away_after: AtomicU64,
     outage: Arc<Outage>,
 }
 
@@ -49,8 +52,10 @@ impl Place {
 
 impl Default for Gate {
     fn default() -> Gate {
-        let breakers = std::array::from_fn(|_| Mutex::new(Breaker::new(BREAKER_FAILURES)));
-        Gate { breakers, asked: std::array::from_fn(|_| AtomicU64::new(0)), outage: Arc::default() }
+        let breakers = std::array::from_fn(|_| Mutex::default());
+        let asked = std::array::from_fn(|_| AtomicU64::new(0));
+        let away_after = AtomicU64::new(StoreSettings::default().away_after.as_nanos());
+        Gate { breakers, asked, away_after, outage: Arc::default() }
     }
 }
 
@@ -86,10 +91,29 @@ impl Gate {
         }
     }
 
+    /// There will be no reply, or the store replied that it cannot.
     pub(super) fn failed(&self, leave: Leave, now: Moment, error: &AskError) {
-        if let Some(BreakerChange::Opened) = self.lock(leave.place).failed(leave.pass, now) {
+        let away_after = self.away_after();
+        if let Some(BreakerChange::Opened) = self.lock(leave.place).failed(leave.pass, now, away_after) {
             self.outage.is_silent(leave.place.0, error, now);
         }
+    }
+
+    /// A reply is overdue, and may still come: then the leave is told of it.
+    pub(super) fn overdue(&self, leave: &Leave, now: Moment) {
+        let away_after = self.away_after();
+        if let Some(BreakerChange::Opened) = self.lock(leave.place).overdue(&leave.pass, now, away_after) {
+            self.outage.is_silent(leave.place.0, &LinkError::TimedOut, now);
+        }
+    }
+
+    /// Sets the time without any reply after which a node counts as unreachable.
+    pub(super) fn set_away_after(&self, away_after: Span) {
+        self.away_after.store(away_after.as_nanos(), Ordering::Relaxed);
+    }
+
+    fn away_after(&self) -> Span {
+        Span::from_nanos(self.away_after.load(Ordering::Relaxed))
     }
 
     /// That of the node which is asked least, of those that anybody wanted to ask within [`LATELY`]: nobody finds out that a node is back which
@@ -119,15 +143,13 @@ fn locked(breaker: &Mutex<Breaker>) -> MutexGuard<'_, Breaker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::LinkError;
 
     #[test]
     fn the_loss_of_one_node_keeps_nobody_from_asking_another() {
         let (gate, now) = (Gate::default(), Moment::default());
         let [lost, other] = [0, 1].map(|number| Place::of_node(Some(number)));
-        for _ in 0..BREAKER_FAILURES {
-            gate.failed(gate.allow_at(lost, now).unwrap(), now, &LinkError::Lost.into());
-        }
+        gate.set_away_after(Span::ZERO);
+        gate.failed(gate.allow_at(lost, now).unwrap(), now, &LinkError::Lost.into());
         assert!(gate.allow_at(lost, now).is_none());
         assert!(gate.allow_at(other, now).is_some() && gate.allow(now).is_some());
         assert_eq!(gate.state(now), BreakerState::Open, "the worst is told");

@@ -38,6 +38,7 @@ impl Inner {
     /// Forgets what the store said of a bucket that denied.
     fn forget_denials(&self, key: &KeyName) {
         self.denials.forget(key);
+        self.proofs.forget(key);
         self.leases.forget_denial(key);
     }
 }

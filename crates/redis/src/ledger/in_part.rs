@@ -45,12 +45,12 @@ impl Inner {
         let paid: Vec<(usize, BucketState)> = held.iter().copied().zip(buckets).collect();
         let mut states = ready.states(&paid);
         if !verdict.is_admitted() {
-            self.counters.fallbacks.add(1);
+            self.note_fallback(ready, manner, "unreachable");
             let verdict = elsewhere(verdict, &held, &[]);
             return Some(Answer::Decided { verdict, buckets: states, mode: StoreMode::Fallback });
         }
         // A caller that goes away leaves buckets charged.
-        let answer = self.decide_exactly(rest, Manner::Check).await;
+        let answer = self.decide_exactly(rest, Manner::Check, self.clock.now()).await;
         let costs = if answer.is_admitted() {
             TrueCosts::Each(here.charges.iter().map(|charge| charge.cost).collect())
         } else {
@@ -59,7 +59,9 @@ impl Inner {
         let _ = self.settle_locally(id, &costs);
         let Answer::Decided { verdict, buckets, mode } = answer else { return Some(answer) };
         // One that was decided without the store is counted already.
-        self.counters.fallbacks.add(u64::from(mode != StoreMode::Fallback));
+        if mode != StoreMode::Fallback {
+            self.count_fallback(ready, manner);
+        }
         for (at, state) in others.iter().zip(buckets) {
             if let Some(place) = states.get_mut(*at) {
                 *place = state;

@@ -1,6 +1,6 @@
-//! Answers that come after their deadline (F1): the node has decided by itself meanwhile, and the store has charged all the same.
+//! Replies that come after their deadline (F1): the node has decided by itself meanwhile, and the store has charged all the same.
 //!
-//! What the store has charged is counted once: a local bucket takes so much less out of the store at its return, and learns what the
+//! Checks that were decided by what the last reply proves are reconciled in `late_checks`; this file reconciles those that a share has decided. What the store has charged is counted once: a local bucket takes so much less out of the store at its return, and learns what the
 //! store held; where there is no such bucket, or the check was refused, the charge is let go by its receipt. Bounded: what
 //! finds no room stands as the store has charged it, which denies more and admits nothing more.
 
@@ -8,64 +8,112 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tollgate::ledger::{Answer, Manner};
+use tollgate::ReservationId;
+use tollgate::ledger::{Answer, Manner, TrueCosts};
 use tollgate::policy::OnStoreFailure;
 use tollgate_core::{Cost, Moment, Tokens};
 
-use super::Inner;
+use super::gate::Leave;
+use super::proofs::Unanswered;
 use super::ready::{Ready, ReadyCharge};
-use crate::{Batch, BucketTold, Checked, Pending, Told};
+use super::{Inner, checked_of, may_be_done};
+use crate::{Batch, BucketTold, Checked, Pending};
 
 /// Most answers that are waited for after their deadline.
 const LATE_MAX: usize = 8_192;
 /// How long the store may take to let go: nobody waits.
 const WITHIN: Duration = Duration::from_secs(1);
 
-/// The answer to a question that has missed its deadline, and when the question was sent.
+/// The reply to a question that has missed its deadline.
+#[derive(Debug)]
+pub(super) struct LateReply {
+    pub(super) pending: Pending,
+    /// When the question was sent.
+    pub(super) sent: Moment,
+    /// Whose breaker is to be told of the reply.
+    pub(super) leave: Option<Leave>,
+    /// Of a question that charges.
+    pub(super) unanswered: Option<Unanswered>,
+}
+
+/// Where a reply is put aside that is late.
 #[derive(Debug, Default)]
-pub(super) struct Late(Mutex<Option<(Pending, Moment)>>);
+pub(super) struct Late(Mutex<Option<LateReply>>);
 
 impl Late {
-    pub(super) fn put(&self, pending: Pending, sent: Moment) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((pending, sent));
+    pub(super) fn put(&self, late: LateReply) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(late);
     }
 
-    fn take(&self) -> Option<(Pending, Moment)> {
+    pub(super) fn is_put(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    pub(super) fn take(&self) -> Option<LateReply> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// How many answers are waited for.
+/// How many replies are waited for after their deadline.
 #[derive(Debug, Default)]
 pub(super) struct Latecomers(AtomicUsize);
 
+/// Room for one of them. Given back when it is dropped.
+pub(super) struct Room(Arc<Inner>);
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.0.latecomers.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Inner {
-    /// Waits for the answer to a question that was answered by this node instead.
+    /// Room to wait for one more late reply; `None` if [`LATE_MAX`] are waited for.
+    pub(super) fn room_for_late(self: &Arc<Self>) -> Option<Room> {
+        let room = Room(Arc::clone(self));
+        (self.latecomers.0.fetch_add(1, Ordering::Relaxed) < LATE_MAX).then_some(room)
+    }
+
+    /// Waits for the reply to a question that was decided by this node's share instead.
     pub(super) fn follow(self: &Arc<Self>, ready: &Ready, manner: &Manner, instead: &Answer) {
-        let Some((late, sent)) = ready.late.take().filter(|_| *manner != Manner::Peek) else { return };
-        if self.latecomers.0.fetch_add(1, Ordering::Relaxed) >= LATE_MAX {
-            self.latecomers.0.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let was_admitted = matches!(instead, Answer::Decided { verdict, .. } if verdict.is_admitted());
-        let (inner, charges) = (Arc::clone(self), ready.charges.clone());
+        let Some(late) = ready.late.take().filter(|_| *manner != Manner::Peek) else { return };
+        let Some(room) = self.room_for_late() else { return };
+        let was_admitted = instead.is_admitted();
+        let (inner, ready, reserved) = (Arc::clone(self), ready.again(), reserved_by(manner));
         tokio::spawn(async move {
-            let ready = Ready { charges, is_agreed: true, late: Late::default() };
-            if let Ok(Told::Checked(checked)) = late.await {
-                inner.counters.late.add(1);
-                inner.reconcile(&ready, &checked, sent, was_admitted).await;
+            let LateReply { pending, sent, leave, unanswered } = late;
+            let asked = checked_of(pending.await);
+            inner.tell_gate(leave, asked.as_ref().err());
+            match (asked, reserved) {
+                (Ok(checked), reserved) => {
+                    inner.counters.late.add(1);
+                    if let Some(unanswered) = unanswered {
+                        unanswered.replied(&ready, &checked);
+                    }
+                    inner.reconcile(&ready, &checked, sent, was_admitted, reserved).await;
+                }
+                (Err(error), Some(id)) if may_be_done(&error) => {
+                    inner.settle_late_record(id, &TrueCosts::Nothing).await;
+                }
+                (Err(_), Some(id)) => inner.locals.is_only_here(id),
+                (Err(_), None) => {}
             }
-            inner.latecomers.0.fetch_sub(1, Ordering::Relaxed);
+            drop(room);
         });
     }
 
-    async fn reconcile(&self, ready: &Ready, checked: &Checked, sent: Moment, was_admitted: bool) {
+    async fn reconcile(
+        &self,
+        ready: &Ready,
+        checked: &Checked,
+        sent: Moment,
+        was_admitted: bool,
+        reserved: Option<ReservationId>,
+    ) {
         self.denials.note(ready, checked, sent);
         let mut let_go = Vec::new();
         for bucket in &checked.buckets {
-            let members = || bucket.members.iter().filter_map(|at| ready.charges.get(at));
-            let Some(charge) = members().next() else { continue };
-            let cost = members().skip(1).fold(charge.cost, |sum, member| sum.plus(member.cost));
+            let Some((charge, cost)) = charged_by(ready, bucket) else { continue };
             let charged = checked.is_admitted().then_some(cost);
             let is_local = charge.on_failure == OnStoreFailure::Local;
             let before = bucket.balance.saturating_add_unsigned(charged.map_or(0, Cost::as_micros));
@@ -78,8 +126,34 @@ impl Inner {
                 let_go.push((charge, bucket, cost));
             }
         }
+        if let Some(id) = reserved {
+            let is_let_go = |at: usize| let_go.iter().any(|(_, bucket, _)| bucket.members.contains(at));
+            let costs = ready.charges.iter().enumerate();
+            let costs =
+                costs.map(|(at, charge)| if is_let_go(at) { Cost::micros(0) } else { charge.cost }).collect();
+            return self.forget_late_record(id, checked, TrueCosts::Each(costs)).await;
+        }
         for (charge, bucket, cost) in let_go {
             self.let_go(charge, bucket, cost).await;
+        }
+    }
+
+    /// Removes the record that the store made late of a reservation which this instance has decided, and leaves `costs`
+    /// charged there.
+    pub(super) async fn forget_late_record(&self, id: ReservationId, checked: &Checked, costs: TrueCosts) {
+        if checked.is_admitted() {
+            self.settle_late_record(id, &costs).await;
+        } else {
+            self.locals.is_only_here(id);
+        }
+    }
+
+    /// Gives back what the store has charged for a check that was denied.
+    pub(super) async fn let_all_go(&self, ready: &Ready, checked: &Checked) {
+        for bucket in &checked.buckets {
+            if let Some((charge, cost)) = charged_by(ready, bucket) {
+                self.let_go(charge, bucket, cost).await;
+            }
         }
     }
 
@@ -91,4 +165,19 @@ impl Inner {
             let _ = pending.within(WITHIN).await;
         }
     }
+}
+
+/// The reservation that a check makes.
+pub(super) fn reserved_by(manner: &Manner) -> Option<ReservationId> {
+    match manner {
+        Manner::Reserve { id, .. } => Some(*id),
+        Manner::Check | Manner::Peek | Manner::Once { .. } => None,
+    }
+}
+
+/// The first charge that a bucket of a reply was charged by, and what all of them cost.
+fn charged_by<'r>(ready: &'r Ready, bucket: &BucketTold) -> Option<(&'r ReadyCharge, Cost)> {
+    let members = || bucket.members.iter().filter_map(|at| ready.charges.get(at));
+    let charge = members().next()?;
+    Some((charge, members().skip(1).fold(charge.cost, |sum, member| sum.plus(member.cost))))
 }

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use tollgate_core::Answer;
+use tollgate_core::{Answer, Cost};
 
 use super::Inner;
 use super::gate::Leave;
 use super::leases::ToSend;
+use super::proofs::Unanswered;
 use crate::{AskError, Batch, KeyName, LinkError, Pending, ServerError, Told};
 
 /// How long slices may take to be given back when the program stops.
@@ -29,15 +30,17 @@ impl Inner {
             return false;
         };
         self.counters.lease_asks.add(1);
+        let unanswered = Unanswered::charge(self, &sent.key, Cost::micros(sent.ask.want.as_micros()));
         let ToSend { key, record, limit, terms, ask } = sent.clone();
         let keys = [key.clone(), record.clone()];
         let add = move |batch: &mut Batch| batch.ask(key.clone(), &limit, record.clone(), &ask, &terms);
         match self.coalescer.submit(&keys, add) {
             Ok(pending) => {
-                tokio::spawn(Arc::clone(self).await_answer(sent, leave, pending));
+                tokio::spawn(Arc::clone(self).await_answer(sent, leave, unanswered, pending));
                 true
             }
             Err(error) => {
+                unanswered.not_done();
                 self.counters.note_failure(&error);
                 self.gate.failed(leave, now, &error);
                 self.ask_is_over(&sent, None);
@@ -46,10 +49,24 @@ impl Inner {
         }
     }
 
-    async fn await_answer(self: Arc<Self>, sent: ToSend, leave: Leave, mut pending: Pending) {
+    async fn await_answer(
+        self: Arc<Self>,
+        sent: ToSend,
+        leave: Leave,
+        unanswered: Unanswered,
+        mut pending: Pending,
+    ) {
         let begun = self.clock.now();
         let mut told = pending.within(self.deadline()).await;
         self.counters.latency.note(self.clock.now().since(begun));
+        if told == Err(LinkError::TimedOut) {
+            self.counters.note_failure(&LinkError::TimedOut.into());
+            self.gate.overdue(&leave, self.clock.now());
+            self.leases.is_late(&sent);
+            // The caller waits no more, but granted tokens can be spent until the slice ends.
+            told = pending.within(sent.terms.life_on_node().into()).await;
+            self.counters.late.add(u64::from(told.is_ok()));
+        }
         let failure: Option<AskError> = match &told {
             Ok(Told::Leased(_)) => None,
             Ok(Told::Fault(fault)) => Some(LinkError::Server((*fault).into()).into()),
@@ -58,20 +75,20 @@ impl Inner {
             ),
             Err(error) => Some(error.clone().into()),
         };
-        match failure {
-            None => self.gate.succeeded(leave, self.clock.now(), &self.declaring),
-            Some(error) => {
-                self.counters.note_failure(&error);
-                self.gate.failed(leave, self.clock.now(), &error);
-            }
+        if let Some(error) = failure.as_ref().filter(|error| **error != LinkError::TimedOut.into()) {
+            self.counters.note_failure(error);
         }
-        if told == Err(LinkError::TimedOut) {
-            self.leases.is_late(&sent);
-            // Nobody waits any more, but what is granted can be spent until the slice ends.
-            told = pending.within(sent.terms.life_on_node().into()).await;
-        }
+        self.tell_gate(Some(leave), failure.as_ref());
         match told {
-            Ok(Told::Leased(Some(answer))) => self.ask_is_over(&sent, Some(&answer)),
+            Ok(Told::Leased(Some(answer))) => {
+                unanswered.replied_with(answer.balance);
+                self.ask_is_over(&sent, Some(&answer));
+            }
+            // A later ask was answered before.
+            Ok(Told::Leased(None)) => {
+                unanswered.not_done();
+                self.ask_is_over(&sent, None);
+            }
             _ => self.ask_is_over(&sent, None),
         }
     }

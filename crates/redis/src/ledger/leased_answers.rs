@@ -57,6 +57,7 @@ pub(super) fn state_by(terms: &LeaseTerms, ready: Tokens, seen: Option<Tokens>) 
         remaining: Tokens::from_micros(left),
         wait: Span::ZERO,
         time_to_full: terms.limit().time_to_mint(Tokens::from_micros(burst - left)),
+        instances: 1,
     }
 }
 
@@ -91,6 +92,10 @@ pub(super) fn elsewhere(verdict: Verdict, positions: &[usize], paid: &[(usize, B
             Verdict::Admit { remaining: remaining.min(least), delay }
         }
         Verdict::Deny { wait, remaining, denied, cause } => {
+            let cause = match cause {
+                Cause::TableFull(charges) => Cause::TableFull(moved(charges)),
+                other => other,
+            };
             Verdict::Deny { wait, remaining, denied: moved(denied), cause }
         }
         Verdict::Never { denied } => Verdict::Never { denied: moved(denied) },

@@ -5,7 +5,7 @@
 //!  one cannot ─► denied, by what the store said last                         what was paid is put back
 //!             └► its ask is on its way: wait for the answer, look again; after a few in vain, the store decides
 //! ```
-//! All or nothing. When the store is silent, slices are spent to their end; then rules do what `on_store_failure` says.
+//! All or nothing. While replies are late, slices are spent to their end; then rules do what `on_store_failure` says.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,13 +88,13 @@ impl Inner {
         for _ in 0..ROUNDS_MAX {
             match slices {
                 Slices::Decided(answer) => return answer,
-                Slices::Paid(paid) => return self.decide_rest(ready, paid).await,
-                Slices::Silent => return self.fall_back(ready, &Manner::Check),
+                Slices::Paid(paid) => return self.decide_rest(ready, paid, begun).await,
+                Slices::Silent => return self.decide_without_reply(ready, &Manner::Check),
                 Slices::NotLeased => break,
                 Slices::Later => {}
                 Slices::Awaits(key, seq) => {
                     if !self.has_arrived(&key, seq, begun).await {
-                        return self.fall_back(ready, &Manner::Check);
+                        return self.decide_without_reply(ready, &Manner::Check);
                     }
                 }
             }
@@ -102,19 +102,13 @@ impl Inner {
         }
         match slices {
             Slices::Decided(answer) => answer,
-            Slices::Paid(paid) => self.decide_rest(ready, paid).await,
-            _ => {
-                let exactly = self.decide_exactly(ready.again(), Manner::Check);
-                match tokio::time::timeout(self.left_since(begun), exactly).await {
-                    Ok(answer) => answer,
-                    Err(_) => self.fall_back(ready, &Manner::Check),
-                }
-            }
+            Slices::Paid(paid) => self.decide_rest(ready, paid, begun).await,
+            _ => self.decide_exactly(ready.again(), Manner::Check, begun).await,
         }
     }
 
     /// How long a check that began then may yet take.
-    fn left_since(&self, begun: Moment) -> Duration {
+    pub(super) fn left_since(&self, begun: Moment) -> Duration {
         self.deadline().saturating_sub(self.clock.now().since(begun).into())
     }
 
@@ -197,7 +191,7 @@ impl Inner {
     }
 
     /// Asks the store for what is not leased; if it denies, slices have not paid.
-    async fn decide_rest(self: &Arc<Self>, ready: &Ready, paid: Vec<Paid>) -> Answer {
+    async fn decide_rest(self: &Arc<Self>, ready: &Ready, paid: Vec<Paid>, begun: Moment) -> Answer {
         let (positions, charges): (Vec<usize>, Vec<ReadyCharge>) = ready
             .charges
             .iter()
@@ -207,7 +201,7 @@ impl Inner {
             .unzip();
         let rest = Ready { charges, is_agreed: ready.is_agreed, late: Late::default() };
         // A caller that goes away leaves slices charged, as it leaves buckets charged.
-        let answer = self.decide_exactly(rest, Manner::Check).await;
+        let answer = self.decide_exactly(rest, Manner::Check, begun).await;
         let Answer::Decided { verdict, buckets, mode } = answer else {
             self.put_back(ready, paid);
             return answer;
@@ -249,9 +243,8 @@ impl Inner {
     }
 
     /// What a bucket held when it was last heard of.
-    pub(super) fn last_held(&self, key: &KeyName) -> Option<Tokens> {
-        let leased = || self.leases.with_held(key, |held| held.lease.balance_seen()).flatten();
-        self.denials.last_held(key).or_else(leased)
+    pub(super) fn last_held(&self, charge: &ReadyCharge) -> Option<Tokens> {
+        self.proofs.last_held(charge, self.clock.now()).or_else(|| self.denials.last_held(&charge.key))
     }
 
     fn put_back(&self, ready: &Ready, paid: Vec<Paid>) {

@@ -17,14 +17,16 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use tollgate::ledger::{BucketState, Manner};
+use tollgate::ledger::{BucketState, Manner, RuleNumber};
 use tollgate::policy::{self, OnStoreFailure};
-use tollgate::{CheckError, Verdict};
+use tollgate::{CheckError, ReservationId, Verdict};
 use tollgate_core::{Algorithm, Cost, Generation, LocalStart, Moment, Span, Tokens};
 
-use self::local::{Local, Said, Terms};
+pub(super) use self::local::Said;
+use self::local::{Local, Terms};
 use self::reserved::{HeldCharge, Open, Reserved};
-use self::seen::{Seen, crowded};
+pub(super) use self::seen::Seen;
+use self::seen::crowded;
 use self::turns::Turns;
 use super::Inner;
 use super::ready::{Ready, ReadyCharge};
@@ -32,7 +34,8 @@ use crate::KeyName;
 
 /// Most buckets that a node keeps by its share.
 pub(super) const LOCALS_MAX: usize = 100_000;
-/// Most entries of all sliding logs among them; about 24 bytes each.
+/// Most entries of all sliding logs among them; about 24 bytes each. Each rule with logs has an equal part, so that a flood of one
+/// rule's logs denies no client of another.
 const LOG_ENTRIES_ALL_MAX: usize = 1_000_000;
 
 /// Buckets of this node alone.
@@ -52,8 +55,8 @@ struct Table {
     buckets: HashMap<KeyName, Local>,
     turns: Turns,
     reserved: Reserved,
-    /// Entries of logs, about: those that are over are counted until their log is charged again, or goes.
-    log_entries: usize,
+    /// Entries of each rule's logs. Those that are over are counted until their log is charged again, or goes.
+    log_entries: HashMap<RuleNumber, usize>,
 }
 
 /// Which buckets may have a say.
@@ -105,11 +108,35 @@ impl Locals {
                 .is_some_and(|local| local.store_answered(before, charged, now))
     }
 
+    /// Notes a reservation that was made without the store's reply, so that this node settles it; `false` if there is
+    /// no room. If the reply may still come, the store may have a record as well.
+    pub(super) fn note_reserved(
+        &self,
+        ready: &Ready,
+        (id, timeout): (ReservationId, Span),
+        is_in_store: bool,
+        now: Moment,
+    ) -> bool {
+        let mut table = self.lock();
+        let has_room = table.reserved.has_room(now);
+        if has_room {
+            let charges = ready.charges.iter().map(|charge| held((charge, None))).collect();
+            let open = Open { until: now + timeout, charges, is_in_store, is_settled: false };
+            table.reserved.insert(id, open);
+        }
+        has_room
+    }
+
+    /// The store has no record of a reservation that this node has made, or none any more.
+    pub(super) fn is_only_here(&self, id: ReservationId) {
+        self.lock().reserved.is_only_here(id);
+    }
+
     /// Forgets a bucket that was filled in the store, and what it has spent.
     pub(super) fn forget(&self, key: &KeyName) {
         if self.len() > 0 {
             let mut table = self.lock();
-            table.buckets.remove(key);
+            table.remove(key);
             self.count(&table);
         }
     }
@@ -159,13 +186,37 @@ impl Inner {
             return Locally::Gone;
         }
         let (verdict, buckets) = self.decide_in(&mut table, ready, manner, terms);
-        self.locals.count(&table);
-        let is_idle = !table.buckets.is_empty() && !self.locals.is_bringing.swap(true, Ordering::AcqRel);
-        drop(table);
-        if is_idle {
+        self.begin_bringing_back(&table);
+        Locally::Said(verdict, buckets)
+    }
+
+    /// Keeps the bucket of a check here that was admitted without the store, and that the store did not charge, until
+    /// it is charged there. Without room for the bucket, the charge is lost.
+    pub(super) fn owe_locally(self: &Arc<Self>, charge: &ReadyCharge, cost: Cost) {
+        let terms = self.local_terms();
+        let mut table = self.locals.lock();
+        if !table.buckets.contains_key(&charge.key) {
+            if !table.make_room(charge, self.log_entries_max(), terms.now) {
+                return;
+            }
+            let Some(local) = Local::enter(charge, self.last_held(charge), terms) else { return };
+            table.enter(charge.key.clone(), local);
+        }
+        table.owe(&charge.key, cost, terms.now);
+        self.begin_bringing_back(&table);
+    }
+
+    /// Counts the buckets, and begins to bring them back, unless that is under way.
+    fn begin_bringing_back(self: &Arc<Self>, table: &Table) {
+        self.locals.count(table);
+        if !table.buckets.is_empty() && !self.locals.is_bringing.swap(true, Ordering::AcqRel) {
             tokio::spawn(Arc::clone(self).bring_back());
         }
-        Locally::Said(verdict, buckets)
+    }
+
+    /// Entries that all logs of one rule may have here: an equal part for each rule with logs.
+    fn log_entries_max(&self) -> usize {
+        (LOG_ENTRIES_ALL_MAX / self.rules.with_logs()).max(1)
     }
 
     fn local_terms(&self) -> Terms {
@@ -189,7 +240,8 @@ impl Inner {
         if reserves && !table.reserved.has_room(now) {
             return crowded(0, ready.charges.len());
         }
-        let mut seen = Seen::default();
+        let log_entries_max = self.log_entries_max();
+        let mut seen = Seen::by_share_of(terms.instances);
         for (at, charge) in ready.charges.iter().enumerate() {
             if !is_local(charge) {
                 seen.add_silent(charge.alone.full());
@@ -198,16 +250,20 @@ impl Inner {
             // Charges to the same bucket are added up.
             let earlier = ready.charges.iter().take(at).filter(|earlier| earlier.key == charge.key);
             let cost = earlier.fold(charge.cost, |sum, earlier| sum.plus(earlier.cost));
-            if let Some(local) = table.buckets.get_mut(&charge.key) {
-                let is_kept = local.follow(&charge.alone, charge.rule.as_ref().map(|rule| rule.since), terms);
+            let since = charge.rule.as_ref().map(|rule| rule.since);
+            let kept = table.change(&charge.key, |local| {
+                let is_kept = local.follow(&charge.alone, since, terms);
                 let said = if is_kept { local.look(cost, now) } else { Said::BeyondShare };
-                seen.add(said, local.time_to_full(now));
+                (said, local.time_to_full(now))
+            });
+            if let Some((said, time_to_full)) = kept {
+                seen.add(said, time_to_full);
                 continue;
             }
-            if !table.make_room(now) || !table.has_room_for(&charge.alone) {
+            if !table.make_room(charge, log_entries_max, now) {
                 return crowded(at, ready.charges.len());
             }
-            let Some(local) = Local::enter(charge, self.last_held(&charge.key), terms) else {
+            let Some(local) = Local::enter(charge, self.last_held(charge), terms) else {
                 // A share that is too small to be a limit admits nobody.
                 seen.add(Said::BeyondShare, Span::ZERO);
                 continue;
@@ -218,10 +274,12 @@ impl Inner {
             }
         }
         if seen.is_admitted() && !is_peek {
-            let places = table.charge(ready, &mut seen, now);
+            let places = table.charge(ready, &mut seen, log_entries_max, now);
             if let Manner::Reserve { id, timeout } = manner {
                 let charges = ready.charges.iter().zip(places).map(held).collect();
-                table.reserved.insert(*id, Open { until: now + *timeout, charges });
+                let is_in_store = ready.late.is_put();
+                let open = Open { until: now + *timeout, charges, is_in_store, is_settled: false };
+                table.reserved.insert(*id, open);
             }
         }
         seen.verdict()
@@ -230,32 +288,78 @@ impl Inner {
 
 impl Table {
     /// Charges what was found good; of places, when each was taken.
-    fn charge(&mut self, ready: &Ready, seen: &mut Seen, now: Moment) -> Vec<Option<Generation>> {
+    /// Where a rule's entries are used up, the two oldest charges of a log count as one: less is admitted, never more.
+    fn charge(
+        &mut self,
+        ready: &Ready,
+        seen: &mut Seen,
+        log_entries_max: usize,
+        now: Moment,
+    ) -> Vec<Option<Generation>> {
         let mut places = Vec::with_capacity(ready.charges.len());
         for (charge, state) in ready.charges.iter().zip(&mut seen.states) {
-            let local = self.buckets.get_mut(&charge.key).filter(|_| is_local(charge));
-            places.push(local.and_then(|local| {
-                let before = local.entries();
+            if !is_local(charge) {
+                places.push(None);
+                continue;
+            }
+            let is_used_up = self.log_entries_of(charge) >= log_entries_max;
+            let place = self.change(&charge.key, |local| {
                 let place = local.charge(charge.cost, now);
-                self.log_entries = (self.log_entries + local.entries()).saturating_sub(before);
+                if is_used_up {
+                    local.merge_oldest();
+                }
                 state.time_to_full = local.time_to_full(now);
                 place
-            }));
+            });
+            places.push(place.flatten());
         }
         places
     }
 
-    /// Whether the entries of another bucket have room.
-    fn has_room_for(&mut self, algorithm: &Algorithm) -> bool {
-        if !matches!(algorithm, Algorithm::SlidingLog(_)) || self.log_entries < LOG_ENTRIES_ALL_MAX {
-            return true;
+    /// Changes a bucket that is kept here, and counts the entries of its log anew.
+    fn change<T>(&mut self, key: &KeyName, change: impl FnOnce(&mut Local) -> T) -> Option<T> {
+        let local = self.buckets.get_mut(key)?;
+        let before = local.entries();
+        let changed = change(local);
+        let (rule, after) = (local.rule(), local.entries());
+        self.count_entries(rule, before, after);
+        Some(changed)
+    }
+
+    /// Forgets a bucket, with the entries of its log.
+    fn remove(&mut self, key: &KeyName) -> Option<Local> {
+        let local = self.buckets.remove(key)?;
+        self.count_entries(local.rule(), local.entries(), 0);
+        Some(local)
+    }
+
+    /// Counts a log of the rule that grew or shrank from `before` to `after` entries. A limit that came with the call has no log.
+    fn count_entries(&mut self, rule: Option<RuleNumber>, before: usize, after: usize) {
+        if let Some(rule) = rule.filter(|_| before != after) {
+            let entries = self.log_entries.entry(rule).or_default();
+            *entries = (*entries + after).saturating_sub(before);
         }
-        self.log_entries = self.buckets.values().map(Local::entries).sum();
-        self.log_entries < LOG_ENTRIES_ALL_MAX
+    }
+
+    /// Charges what the store has not.
+    fn owe(&mut self, key: &KeyName, cost: Cost, now: Moment) {
+        self.change(key, |local| local.owes(cost, now));
+    }
+
+    /// Entries of all logs of the charge's rule.
+    fn log_entries_of(&self, charge: &ReadyCharge) -> usize {
+        let entries = charge.rule.as_ref().and_then(|rule| self.log_entries.get(&rule.number));
+        entries.copied().unwrap_or(0)
+    }
+
+    /// Whether there is room for the bucket of a charge, and for its entries if it keeps a log.
+    fn has_room(&self, charge: &ReadyCharge, log_entries_max: usize) -> bool {
+        let has_log = matches!(charge.alone, Algorithm::SlidingLog(_));
+        self.buckets.len() < LOCALS_MAX && (!has_log || self.log_entries_of(charge) < log_entries_max)
     }
 }
 
-fn is_local(charge: &ReadyCharge) -> bool {
+pub(super) fn is_local(charge: &ReadyCharge) -> bool {
     charge.on_failure == OnStoreFailure::Local
 }
 

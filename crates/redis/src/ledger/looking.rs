@@ -46,7 +46,9 @@ impl Inner {
 
     /// What a peek at one bucket is told.
     async fn seen(self: &Arc<Self>, ready: Ready) -> Result<(Verdict, BucketState, StoreMode), LedgerDown> {
-        let Answer::Decided { verdict, buckets, mode } = self.decide_exactly(ready, Manner::Peek).await
+        let begun = self.clock.now();
+        let Answer::Decided { verdict, buckets, mode } =
+            self.decide_exactly(ready, Manner::Peek, begun).await
         else {
             return Err(LedgerDown);
         };
@@ -71,6 +73,7 @@ fn with_slice(terms: &LeaseTerms, in_store: Tokens, held: Tokens, cost: Cost) ->
         remaining: Tokens::from_micros(together),
         wait: Span::ZERO,
         time_to_full: time_to(burst),
+        instances: 1,
     };
     (state, (cost.as_micros() <= burst).then(|| time_to(cost.as_micros())))
 }

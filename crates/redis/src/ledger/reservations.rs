@@ -6,6 +6,7 @@ use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
 
+use super::late_checks::{PAUSE, TRIES_MAX};
 use super::ready::Ready;
 use super::{Inner, across_slots, declaring};
 use crate::{
@@ -45,16 +46,31 @@ impl Inner {
         id: ReservationId,
         costs: TrueCosts,
     ) -> Result<Settled, SettleFault> {
-        if let Some(settled) = self.settle_locally(id, &costs) {
-            return settled;
+        match self.settle_locally(id, &costs) {
+            Some(settled) => settled,
+            None => self.settle_in_store(id, &costs).await,
         }
+    }
+
+    /// Settles the record that the store made late of a reservation, so that this instance alone settles the
+    /// reservation. `costs` stay charged in the store.
+    pub(super) async fn settle_late_record(&self, id: ReservationId, costs: &TrueCosts) {
+        for _ in 0..TRIES_MAX {
+            match self.settle_in_store(id, costs).await {
+                Err(SettleFault::Down(_)) => tokio::time::sleep(PAUSE).await,
+                _ => return self.locals.is_only_here(id),
+            }
+        }
+    }
+
+    async fn settle_in_store(&self, id: ReservationId, costs: &TrueCosts) -> Result<Settled, SettleFault> {
         let key = self.keys.now().reservation(id);
         let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
         // What cannot be read now cannot be later: to try again would not help.
         let note = Note::of_record(&record).map_err(|_| SettleFault::Refused(SettleError::Unreadable))?;
         let estimates: Vec<Cost> = note.charges.iter().map(|charge| charge.estimate).collect();
-        let due = due_of(&estimates, &costs).map_err(SettleFault::Refused)?;
+        let due = due_of(&estimates, costs).map_err(SettleFault::Refused)?;
         let mut corrections: Vec<Correction> = Vec::with_capacity(due.len());
         for (at, (charge, actual)) in note.charges.iter().zip(due).enumerate() {
             // The store has charged a bucket once, for all its charges.
@@ -88,6 +104,7 @@ impl Inner {
     fn settled(&self, corrections: &[Correction], changed: &[Changed]) -> Settled {
         for correction in corrections {
             self.denials.forget(&correction.key);
+            self.proofs.spent(&correction.key, Cost::micros(overrun(correction)));
             self.leases.forget_denial(&correction.key);
         }
         let forgiven = corrections

@@ -1,7 +1,7 @@
 //! The rules that this node has declared, by number. Numbers are never given twice; what is known of a rule is swapped whole.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -10,6 +10,7 @@ use tollgate::ledger::{LedgerRefusal, LedgerRule, RuleNumber};
 use tollgate::policy::{OnStoreFailure, StoreSettings};
 use tollgate_core::{Algorithm, LeaseTerms, Moment};
 
+use super::fallback::FallbackLogged;
 use crate::{RuleIdentity, SharedLimit};
 
 /// The rules of this node.
@@ -17,6 +18,8 @@ use crate::{RuleIdentity, SharedLimit};
 pub(super) struct Rules {
     entries: ArcSwap<Vec<Arc<RuleEntry>>>,
     numbers: Mutex<HashMap<Named, u32>>,
+    /// How many of them keep sliding logs.
+    with_logs: AtomicUsize,
 }
 
 /// The names of a policy and of a rule.
@@ -39,6 +42,7 @@ pub(super) struct RuleEntry {
     pub(super) agreed: Arc<ArcSwapOption<Agreed>>,
     /// Whether it was told that it is not agreed upon.
     pub(super) is_told: AtomicBool,
+    pub(super) fallback_logged: FallbackLogged,
 }
 
 /// A rule's limit as all nodes see it.
@@ -86,6 +90,7 @@ impl Rules {
                 lease: lease_terms(settings, rule),
                 agreed: before.map_or_else(Arc::default, |before| Arc::clone(&before.agreed)),
                 is_told: AtomicBool::new(false),
+                fallback_logged: FallbackLogged::default(),
             });
             match entries.get_mut(number as usize) {
                 Some(place) => *place = entry,
@@ -94,12 +99,19 @@ impl Rules {
             RuleNumber(number)
         });
         let declared = declared.collect();
+        let has_log = |entry: &&Arc<RuleEntry>| matches!(entry.algorithm, Algorithm::SlidingLog(_));
+        self.with_logs.store(entries.iter().filter(has_log).count(), Ordering::Relaxed);
         self.entries.store(Arc::new(entries));
         Ok(declared)
     }
 
     pub(super) fn get(&self, number: RuleNumber) -> Option<Arc<RuleEntry>> {
         self.entries.load().get(number.0 as usize).cloned()
+    }
+
+    /// How many rules keep sliding logs; at least 1.
+    pub(super) fn with_logs(&self) -> usize {
+        self.with_logs.load(Ordering::Relaxed).max(1)
     }
 
     /// How many rules of this node have a limit in force that another has declared.

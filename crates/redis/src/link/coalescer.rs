@@ -8,7 +8,8 @@
 //! In Cluster each slot gathers for itself, since a script may touch one slot alone; the flights of several slots share the
 //! connection to their node, and so are a pipeline.
 //!
-//! A check whose caller has gone is sent with the others, and charged. Only a batch that nobody at all waits for is not sent.
+//! A check whose caller has gone is sent with the others, and charged, unless it was withdrawn before. A batch without any waiting caller is not
+//! sent.
 
 mod ask_error;
 mod lane;
@@ -75,7 +76,7 @@ pub struct CoalescerCounts {
     pub operations: u64,
     /// Calls that carried them.
     pub batches: u64,
-    /// Operations that were not sent, since nobody waited any more.
+    /// Operations that were not sent, since they were withdrawn or no caller waited any more.
     pub unsent: u64,
 }
 
@@ -139,10 +140,10 @@ impl Coalescer {
             lanes.forget_if_idle(slot);
             return Err(error.into());
         }
-        let (answer, pending) = Pending::new();
+        let (awaited, pending) = Pending::new();
         // One slot's keys may be on two nodes for a while; then each operation is sent by itself.
         let again: Option<lane::Again> = if self.0.link.is_cluster() { Some(Box::new(add)) } else { None };
-        lane.wait(Waiter { answer, again });
+        lane.wait(Waiter { awaited, again });
         lanes.waiting += 1;
         drop(lanes);
         self.0.operations.fetch_add(1, Ordering::Relaxed);
@@ -167,8 +168,10 @@ impl Inner {
     /// Sends what has gathered, until nothing has.
     async fn fly(self: Arc<Self>, slot: u16) {
         let mut answered = 0;
-        while let Some(load) = self.next_load(slot, answered) {
+        while let Some(mut load) = self.next_load(slot, answered) {
             answered = load.waiters.len();
+            let withdrawn = load.drop_withdrawn();
+            self.unsent.fetch_add(withdrawn as u64, Ordering::Relaxed);
             if load.is_abandoned() {
                 self.unsent.fetch_add(load.waiters.len() as u64, Ordering::Relaxed);
                 continue;
@@ -240,12 +243,12 @@ fn tell(waiters: Vec<Waiter>, answer: Result<Vec<Told>, LinkError>) {
     match answer {
         Ok(told) => {
             for (waiter, told) in waiters.into_iter().zip(told) {
-                let _ = waiter.answer.send(Ok(told));
+                let _ = waiter.awaited.answer.send(Ok(told));
             }
         }
         Err(error) => {
             for waiter in waiters {
-                let _ = waiter.answer.send(Err(error.clone()));
+                let _ = waiter.awaited.answer.send(Err(error.clone()));
             }
         }
     }

@@ -32,6 +32,8 @@ pub enum LinkError {
     Server(ServerError),
     /// The link was closed. Nothing was sent.
     Closed,
+    /// The caller withdrew the operation. Nothing was sent.
+    Withdrawn,
 }
 
 impl LinkError {
@@ -77,6 +79,7 @@ impl fmt::Display for LinkError {
             }
             Self::Server(error) => error.fmt(f),
             Self::Closed => write!(f, "the link to the store was closed"),
+            Self::Withdrawn => write!(f, "the operation was withdrawn before it was sent"),
         }
     }
 }

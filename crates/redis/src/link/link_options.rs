@@ -52,7 +52,7 @@ impl Default for LinkOptions {
             silence_max: Duration::from_secs(1),
             poll: Duration::from_millis(500),
             back_off_min: Duration::from_millis(10),
-            back_off_max: Duration::from_millis(500),
+            back_off_max: Duration::from_millis(200),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!            first answer                closed, or silent for too long
-//!  Dialing ───────────────► Live(line) ────────────────────────────────► Dialing or Down ──► … every 10 to 500 ms, for ever
+//!  Dialing ───────────────► Live(line) ────────────────────────────────► Dialing or Down ──► … every 10 to 200 ms, for ever
 //!                              │ in doubt (READONLY, another master): another line is dialed first, then they are swapped
 //! ```
 //! Whoever calls meanwhile waits only where the answer is about to come: at the very beginning, and once after a connection was closed.

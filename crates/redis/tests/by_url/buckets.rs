@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tollgate::policy::{Facts, Policy, RuleBook};
 use tollgate::{BucketError, Clock, Cost, Decision, NamedBuckets, PolicyLimiter, Span, StoreMode};
+use tollgate_core::BreakerState;
 use tollgate_redis::RedisLedger;
 
 use crate::fleet::{FaultProxy, RedisServer, until};
@@ -59,6 +60,15 @@ impl Program {
 
     async fn looked(&self) -> Option<StoreMode> {
         self.buckets.look(Cost::ONE).await.ok().map(|look| look.mode)
+    }
+
+    /// Until the store counts as unreachable: from then on the share decides.
+    async fn is_cut_off(&self) {
+        let cut_off = || async {
+            let _ = self.looked().await;
+            self.ledger.counts().breaker != BreakerState::Closed
+        };
+        until("the store is unreachable", 10 * SECOND, cut_off).await;
     }
 
     /// Those of so many checks that are admitted.
@@ -146,6 +156,7 @@ async fn a_store_that_is_gone_is_said_and_this_programs_share_is_seen() {
     server.kill();
     assert!(matches!(one.buckets.reset().await, Err(BucketError::Down(_))));
     assert!(matches!(one.buckets.grant(Cost::ONE).await, Err(BucketError::Down(_))));
+    one.is_cut_off().await;
     assert_eq!(one.admitted(9).await.len(), 4, "half of eight");
     let look = one.buckets.look(Cost::ONE).await.unwrap();
     assert_eq!((look.mode, look.balance.whole()), (StoreMode::Fallback, 0));
@@ -159,6 +170,7 @@ async fn a_reset_forgives_what_was_spent_by_this_programs_share_in_an_outage() {
     let one = Program::start_at(&proxy.url(), "rate: 1/h, burst: 8").await;
     proxy.cut(true);
     proxy.hang_up();
+    one.is_cut_off().await;
     assert_eq!(one.admitted(9).await.len(), 4, "half of eight");
     proxy.cut(false);
     proxy.hang_up();

@@ -17,6 +17,7 @@ async fn a_limit_that_is_lowered_while_the_store_is_away_is_kept_by_the_share_of
     let mut server = RedisServer::start("").await;
     let instance = Instance::start(&server.url(), &policy("rate: 1/d, burst: 100"), &["/"]).await;
     server.kill();
+    instance.is_cut_off("/").await;
     instance.swap(&policy("rate: 1/d, burst: 2"));
     let told = instance.peek("/").await;
     assert_eq!(told.mode(), StoreMode::Fallback);
@@ -29,6 +30,7 @@ async fn a_bucket_that_is_kept_here_already_follows_a_lowered_limit() {
     let mut server = RedisServer::start("").await;
     let instance = Instance::start(&server.url(), &policy("rate: 1/d, burst: 100"), &["/"]).await;
     server.kill();
+    instance.is_cut_off("/").await;
     assert_eq!(instance.admitted("/", 10).await, 10);
     instance.swap(&policy("rate: 1/d, burst: 2"));
     assert_eq!(instance.admitted("/", 50).await, 2, "a smaller burst clamps");
@@ -40,6 +42,7 @@ async fn a_limit_that_is_raised_is_room_to_refill_into_at_once_and_no_gift() {
     let mut server = RedisServer::start("").await;
     let instance = Instance::start(&server.url(), &policy("rate: 1/d, burst: 10"), &["/"]).await;
     server.kill();
+    instance.is_cut_off("/").await;
     instance.swap(&policy("rate: 1/d, burst: 20"));
     assert_eq!(instance.admitted("/", 20).await, 10, "it was full of ten");
     instance.swap(&policy("rate: 100/s, burst: 50"));
@@ -66,6 +69,7 @@ async fn what_was_spent_under_a_limit_that_was_changed_in_an_outage_is_charged_w
         };
         let instance = Instance::start(&proxy.url(), &both(10), &[path]).await;
         proxy.cut(true);
+        instance.is_cut_off(path).await;
         instance.swap(&both(burst));
         assert_eq!(instance.admitted(path, 3).await, 3, "{path} {burst}");
         proxy.cut(false);
@@ -85,6 +89,7 @@ async fn while_the_store_answers_what_another_instance_has_declared_since_govern
     let followed = || async { old.left("/").await == 4 };
     until("the old one follows", SOON, followed).await;
     server.kill();
+    old.is_cut_off("/").await;
     assert_eq!(old.admitted("/", 20).await, 4);
     drop(new);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tollgate::policy::{Facts, Policy};
 use tollgate::{Asking, Decision, Limiter, PolicyLimiter, StoreMode};
+use tollgate_core::BreakerState;
 use tollgate_redis::{LedgerOptions, RedisLedger, StoreUrl};
 
 use crate::fleet::until;
@@ -44,6 +45,15 @@ impl Instance {
     pub(crate) async fn is_exact(&self, path: &str) {
         let exact = || async { self.peek(path).await.mode() == StoreMode::Exact };
         until("the store decides", SOON, exact).await;
+    }
+
+    /// Until the store counts as unreachable there: from then on shares decide.
+    pub(crate) async fn is_cut_off(&self, path: &str) {
+        let cut_off = || async {
+            let _ = self.peek(path).await;
+            self.ledger.counts().breaker != BreakerState::Closed
+        };
+        until("the store is unreachable", SOON, cut_off).await;
     }
 
     pub(crate) async fn check(&self, path: &str) -> Decision {

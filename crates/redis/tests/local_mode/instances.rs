@@ -22,9 +22,10 @@ async fn a_share_is_by_the_largest_number_of_instances_that_was_ever_learned() {
     // Four go, and one that was never there with them hears of five all the same.
     instances.truncate(1);
     let late = Instance::start(&server.url(), TEN, &["/client"]).await;
-    let heard = || async { late.ledger.counts().instances_most >= 5 };
-    until("it has heard of five", SOON, heard).await;
+    assert!(late.ledger.counts().instances_most >= 5, "it is learned with the first reply");
     server.kill();
+    instances[0].is_cut_off("/client").await;
+    late.is_cut_off("/client").await;
     assert_eq!(instances[0].admitted("/client", 20).await, 2, "a fifth of ten");
     let share = 10 / usize::try_from(late.ledger.counts().instances_most).unwrap();
     assert_eq!(late.admitted("/client", 20).await, share);

@@ -1,80 +1,151 @@
-//! Answers that come after their deadline, when this node has decided by its share.
+//! Replies that come after the deadline while the store is reachable: checks are decided by what the last reply proves, and the store is
+//! corrected when the reply comes.
 
 use std::time::Duration;
+
+use tollgate::StoreMode;
+use tollgate_core::BreakerState;
 
 use crate::fleet::{FaultProxy, RedisServer, until};
 use crate::instance::{Instance, SOON};
 
-fn policy(instances: u32) -> String {
-    format!(
-        "{{store: {{deadline: 50ms, instances_max: {instances}}}, rules: [
-         {{name: client, scope: ip, path: /client, rate: 1/d, burst: 10}},
-         {{name: window, scope: ip, path: /window, algorithm: fixed_window, quota: 10, window: month}},
-         {{name: closed, scope: ip, path: /closed, rate: 1/d, burst: 10, on_store_failure: closed}},
-         {{name: open, scope: ip, path: /open, rate: 1/d, burst: 10, on_store_failure: open}}]}}"
-    )
-}
+/// `away_after` is long, so that a slow machine does not make the store unreachable.
+const POLICY: &str = "{store: {deadline: 50ms, away_after: 10s, instances_max: 2}, rules: [
+    {name: client, scope: ip, path: /client, rate: 1/d, burst: 10},
+    {name: window, scope: ip, path: /window, algorithm: fixed_window, quota: 10, window: month},
+    {name: closed, scope: ip, path: /closed, rate: 1/d, burst: 10, on_store_failure: closed},
+    {name: open, scope: ip, path: /open, rate: 1/d, burst: 10, on_store_failure: open}]}";
 
 const PATHS: [&str; 4] = ["/client", "/window", "/closed", "/open"];
 
 /// Micro-tokens that 1/d mints within [`SOON`], rounded up.
 const MINTED: u64 = 58;
 
-/// An instance behind a proxy, whose store answers 200 ms late while `checks` ask at once. How many are admitted, and the proxy, through
-/// which what is to be given back still goes.
-async fn late(server: &RedisServer, instances: u32, path: &str, checks: usize) -> (usize, FaultProxy) {
+/// An instance behind a proxy that has heard of `checks` checks of a path in time.
+async fn instance(server: &RedisServer, path: &str, checks: usize) -> (Instance, FaultProxy) {
     let proxy = FaultProxy::before(server.port).await;
-    let instance = Instance::start(&proxy.url(), &policy(instances), &PATHS).await;
+    let instance = Instance::start(&proxy.url(), POLICY, &PATHS).await;
+    assert_eq!(instance.admitted(path, checks).await, checks);
+    (instance, proxy)
+}
+
+/// Asks `checks` times at once while replies are 200 ms late; how many are admitted. Returns when all replies have come.
+async fn admitted_late(instance: &Instance, proxy: &FaultProxy, path: &str, checks: usize) -> usize {
+    // Checks that were denied before they were sent are withdrawn, and have no reply.
+    let over = || instance.ledger.counts().late + instance.ledger.counts().coalescer.unsent;
+    let before = over();
     proxy.set_latency(Duration::from_millis(200));
     let admitted = instance.admitted_at_once(path, checks).await;
-    // One answer for each question, since all were sent.
-    let is_late = || async { instance.ledger.counts().late >= checks as u64 };
-    until("the answers have come", SOON, is_late).await;
+    let are_late = || async { over() >= before + checks as u64 };
+    until("the replies have come", SOON, are_late).await;
+    let counts = instance.ledger.counts();
+    assert_eq!(
+        (counts.local_buckets, counts.breaker),
+        (0, BreakerState::Closed),
+        "the bucket stays the store's"
+    );
     proxy.set_latency(Duration::ZERO);
     instance.is_exact(path).await;
-    (admitted, proxy)
+    admitted
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_this_node_admitted_and_the_store_charged_late_is_charged_once() {
+async fn a_late_check_is_admitted_by_proof_and_charged_once() {
     needs_redis!();
     for path in ["/client", "/window", "/open"] {
         let server = RedisServer::start("").await;
-        let (admitted, _proxy) = late(&server, 1, path, 3).await;
-        assert_eq!(admitted, 3);
-        let fresh = Instance::start(&server.url(), &policy(1), &PATHS).await;
-        let seven = || async { fresh.left(path).await == 7 };
-        until(&format!("each of {path} was charged once"), SOON, seven).await;
+        let (instance, proxy) = instance(&server, path, 1).await;
+        assert_eq!(admitted_late(&instance, &proxy, path, 3).await, 3, "{path}: 9 were left");
+        let fresh = Instance::start(&server.url(), POLICY, &PATHS).await;
+        let six = || async { fresh.left(path).await == 6 };
+        until(&format!("each of {path} was charged once"), SOON, six).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_this_node_denied_and_the_store_charged_late_is_given_back() {
+async fn nothing_is_proven_of_an_unknown_bucket() {
     needs_redis!();
-    for (path, expected) in [("/client", 5), ("/window", 5), ("/closed", 0)] {
+    for path in ["/client", "/window", "/closed"] {
         let server = RedisServer::start("").await;
-        let (admitted, _proxy) = late(&server, 2, path, 8).await;
-        assert_eq!(admitted, expected, "{path}: its share, or nobody");
-        let fresh = Instance::start(&server.url(), &policy(2), &PATHS).await;
-        let left = 1_000_000 * (10 - u64::try_from(expected).unwrap());
+        let (instance, proxy) = instance(&server, path, 0).await;
+        assert_eq!(admitted_late(&instance, &proxy, path, 8).await, 0, "{path}");
+        let fresh = Instance::start(&server.url(), POLICY, &PATHS).await;
         // Of each charge that is given back, what was minted meanwhile is kept back.
-        let as_told = left - 8 * MINTED..=left + MINTED;
-        let as_decided = || async { as_told.contains(&fresh.left_micros(path).await) };
-        until(&format!("of {path} only what was admitted is charged"), SOON, as_decided).await;
+        let full = 10_000_000 - 8 * MINTED..=10_000_000;
+        let is_full = || async { full.contains(&fresh.left_micros(path).await) };
+        until(&format!("what the store has charged of {path} is given back"), SOON, is_full).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_answer_corrects_what_this_node_believes_of_the_bucket() {
+async fn proof_admits_no_more_than_the_last_balance() {
     needs_redis!();
     let server = RedisServer::start("").await;
-    let other = Instance::start(&server.url(), &policy(2), &PATHS).await;
-    assert_eq!(other.admitted("/client", 9).await, 9);
-    let proxy = FaultProxy::before(server.port).await;
-    let instance = Instance::start(&proxy.url(), &policy(2), &PATHS[1..]).await;
+    let (instance, proxy) = instance(&server, "/client", 7).await;
+    let admitted = admitted_late(&instance, &proxy, "/client", 20).await;
+    assert!((1..=3).contains(&admitted), "{admitted} of the 3 that were left");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_admission_that_the_store_denied_is_charged() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let (instance, proxy) = instance(&server, "/client", 1).await;
+    let other = Instance::start(&server.url(), POLICY, &PATHS).await;
+    assert_eq!(other.admitted("/client", 20).await, 9);
+    assert_eq!(admitted_late(&instance, &proxy, "/client", 1).await, 1, "9 were left, as far as it knows");
+    let is_charged = || async { instance.ledger.counts().late_charges == 1 };
+    until("it is charged afterwards", SOON, is_charged).await;
+    let fresh = Instance::start(&server.url(), POLICY, &PATHS).await;
+    let denied = fresh.check("/client").await;
+    assert_eq!(denied.mode(), StoreMode::Exact);
+    let wait = denied.retry_after().unwrap();
+    assert!(wait > Duration::from_secs(100_000), "one is owed and one is wanted, at one a day: {wait:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_rule_refuses_late_checks_in_fallback() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let (instance, proxy) = instance(&server, "/closed", 1).await;
     proxy.set_latency(Duration::from_millis(200));
-    assert!(instance.check("/client").await.is_admitted(), "by a whole share, as far as it knows");
-    let is_late = || async { instance.ledger.counts().late >= 1 };
-    until("the answer has come", SOON, is_late).await;
-    assert_eq!(instance.admitted("/client", 9).await, 0, "half of the one that was left was spent");
+    let refused = instance.check("/closed").await;
+    assert!(refused.refused().is_some());
+    let told = instance.limiter.answer(&refused, |answering| answering.render());
+    let (_, body) = told.body.unwrap();
+    assert!(told.status == 503 && body.contains("\"mode\":\"fallback\""), "{body}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_fallback_the_limit_is_a_share() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let (instance, proxy) = instance(&server, "/client", 1).await;
+    let quota = |decision: &tollgate::Decision| instance.limiter.standings(decision).next().unwrap().quota();
+    assert_eq!(quota(&instance.check("/client").await), 10);
+    proxy.set_latency(Duration::from_millis(200));
+    let late = instance.check("/client").await;
+    assert_eq!((late.mode(), late.is_admitted()), (StoreMode::Fallback, true));
+    assert_eq!(quota(&late), 5, "this instance's share of 10");
+    assert_eq!(instance.limiter.rule_stats(0).fallbacks, 1);
+}
+
+/// The bucket went back into the store with what was spent by this instance's share.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn balance_before_an_outage_proves_nothing_after_it() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let proxy = FaultProxy::before(server.port).await;
+    let policy = POLICY.replace("away_after: 10s, instances_max: 2", "away_after: 1s, instances_max: 1");
+    let instance = Instance::start(&proxy.url(), &policy, &PATHS).await;
+    assert_eq!(instance.admitted("/client", 1).await, 1);
+    proxy.cut(true);
+    instance.is_cut_off("/client").await;
+    assert_eq!(instance.admitted("/client", 20).await, 9);
+    proxy.cut(false);
+    proxy.hang_up();
+    let is_back = || async { instance.ledger.counts().local_buckets == 0 };
+    until("the bucket is back", SOON, is_back).await;
+    proxy.set_latency(Duration::from_millis(200));
+    assert_eq!(instance.admitted_at_once("/client", 5).await, 0, "all 10 were spent");
 }

@@ -31,6 +31,7 @@ async fn in_an_outage_a_newcomer_takes_the_place_of_a_bucket_that_is_full_again_
     let instance = Instance::begin(&server.url(), TWO);
     assert!(instance.ledger.agreed(SOON).await);
     server.kill();
+    instance.is_cut_off("/quick").await;
     // Half of them are full again after a millisecond, the others not in a day.
     for number in 0..MANY {
         let path = if number % 2 == 0 { "/quick" } else { "/slow" };
@@ -44,7 +45,7 @@ async fn in_an_outage_a_newcomer_takes_the_place_of_a_bucket_that_is_full_again_
         newcomers += usize::from(told.is_admitted());
         match told.verdict() {
             Some(Verdict::Admit { .. }) => {}
-            Some(Verdict::Deny { cause: Cause::Crowded, .. }) if newcomers > MANY * 49 / 100 => break,
+            Some(Verdict::Deny { cause: Cause::TableFull(_), .. }) if newcomers > MANY * 49 / 100 => break,
             other => panic!("{newcomer}: {other:?}"),
         }
     }
@@ -85,4 +86,44 @@ async fn a_limit_that_the_store_cannot_keep_is_refused_whether_it_answers_or_not
         assert_eq!(instance.ledger.accept(&large), Err(LimitRefused::BurstTooLarge(burst)));
         assert_eq!(instance.ledger.counts().local_buckets, 0);
     }
+}
+
+/// Rules with logs that one request charges together.
+const FLOODED: usize = 16;
+/// Entries of each log of the flood.
+const ENTRIES: usize = 100;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flood_of_some_rules_logs_leaves_room_for_another_rule() {
+    needs_redis!();
+    let log = |name: &str, path: &str| {
+        let limit = format!("algorithm: sliding_window, quota: {ENTRIES}, window: 1d");
+        format!("{{name: {name}, scope: user, path: {path}, {limit}}}")
+    };
+    let mut rules: Vec<String> =
+        (0..FLOODED).map(|number| log(&format!("flooded-{number}"), "/flood")).collect();
+    rules.push(log("other", "/other"));
+    let policy = format!("{{store: {{deadline: 50ms, instances_max: 1}}, rules: [{}]}}", rules.join(", "));
+    let mut server = RedisServer::start("").await;
+    let instance = Instance::begin(&server.url(), &policy);
+    assert!(instance.ledger.agreed(SOON).await);
+    server.kill();
+    instance.is_cut_off("/other").await;
+    // One million entries, if there were no bound for each rule.
+    let clients = 1_000_000 / (FLOODED * ENTRIES) + 1;
+    let mut denied = 0;
+    for client in 0..clients {
+        for _ in 0..ENTRIES {
+            let decision = decided(&instance, &format!("client {client}"), "/flood").await;
+            match decision.verdict() {
+                Some(Verdict::Admit { .. }) => {}
+                Some(Verdict::Deny { cause: Cause::TableFull(_), .. }) => denied += 1,
+                other => panic!("{client}: {other:?}"),
+            }
+        }
+    }
+    let with_log = (1_000_000 / (FLOODED + 1)).div_ceil(ENTRIES);
+    assert_eq!(denied, (clients - with_log) * ENTRIES, "clients with a log go on, others are denied");
+    assert!(decided(&instance, "ann", "/other").await.is_admitted(), "the other rule has a part of its own");
+    assert!(!decided(&instance, "client 0", "/flood").await.is_admitted(), "what was spent is not forgotten");
 }

@@ -7,7 +7,7 @@ use tollgate_core::BreakerState;
 use crate::fleet::{FaultProxy, RedisServer, until};
 use crate::instance::{Instance, SOON};
 
-const TEN: &str = "{store: {deadline: 50ms, instances_max: 2}, rules: [\
+const TEN: &str = "{store: {deadline: 50ms, away_after: 100ms, instances_max: 2}, rules: [\
                    {name: client, scope: ip, path: /client, rate: 1/d, burst: 10}, \
                    {name: other, scope: ip, path: /other, rate: 1/d, burst: 100, on_store_failure: open}]}";
 
@@ -32,6 +32,7 @@ async fn goes_away_again() -> Option<()> {
     let proxy = FaultProxy::before(server.port).await;
     let instance = Instance::start(&proxy.url(), TEN, &["/client", "/other"]).await;
     proxy.cut(true);
+    instance.is_cut_off("/client").await;
     assert_eq!(instance.admitted("/client", 20).await, 5, "its share");
     proxy.cut(false);
     proxy.hang_up();

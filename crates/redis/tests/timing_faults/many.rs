@@ -39,10 +39,13 @@ async fn of_many_who_were_there_in_an_outage_whoever_asks_is_exact_within_a_seco
     let instance = Instance::begin(&proxy.url(), POLICY);
     assert!(instance.ledger.agreed(SOON).await);
     proxy.cut(true);
+    // One more client, so that the store counts as unreachable.
+    let is_away = || async { ask(&instance, MANY, Asking::Check).await.is_admitted() };
+    until("the store counts as unreachable", SOON, is_away).await;
     for user in 0..MANY {
         assert!(ask(&instance, user, Asking::Check).await.is_admitted(), "{user}");
     }
-    assert_eq!(instance.ledger.counts().local_buckets, MANY);
+    assert_eq!(instance.ledger.counts().local_buckets, MANY + 1);
 
     proxy.cut(false);
     proxy.hang_up();

@@ -5,6 +5,7 @@ use tollgate_sim::checker::{Promise, judge};
 use tollgate_sim::history::Event;
 
 use crate::asked::{Asked, EVERYTHING, Kept};
+use crate::stalls::Stalls;
 use crate::traffic::Seen;
 
 /// So long nobody must have been answered without the store before it counts as back.
@@ -16,17 +17,24 @@ const SHOWN_MAX: usize = 20;
 /// What a run has shown.
 pub(crate) struct Report {
     seen: Vec<Seen>,
+    /// Times at which the machine stood still: no store and no limiter can answer then, so they do not count.
+    stalls: Stalls,
 }
 
 impl Report {
-    pub(crate) fn new(mut seen: Vec<Seen>) -> Report {
+    pub(crate) fn new((mut seen, stalls): (Vec<Seen>, Stalls)) -> Report {
         seen.sort_unstable_by_key(|seen| seen.intended);
-        Report { seen }
+        Report { seen, stalls }
+    }
+
+    /// From when a check was meant to leave until it was answered.
+    fn latency(&self, seen: &Seen) -> Span {
+        self.stalls.running(seen.intended, seen.answered)
     }
 
     /// One in a thousand was later than this.
     pub(crate) fn p999(&self) -> Span {
-        let mut latencies: Vec<Span> = self.seen.iter().map(Seen::latency).collect();
+        let mut latencies: Vec<Span> = self.seen.iter().map(|seen| self.latency(seen)).collect();
         latencies.sort_unstable();
         latencies[latencies.len() * 999 / 1_000]
     }
@@ -34,7 +42,7 @@ impl Report {
     /// The latest answers: when each was meant to leave, after the first of all; how late it left; and how long it took then.
     pub(crate) fn latest(&self) -> String {
         let mut latest: Vec<&Seen> = self.seen.iter().collect();
-        latest.sort_unstable_by_key(|seen| std::cmp::Reverse(seen.latency()));
+        latest.sort_unstable_by_key(|seen| std::cmp::Reverse(self.latency(seen)));
         let begin = self.seen[0].intended;
         let lines = latest.iter().take(SHOWN_MAX).map(|seen| {
             let Seen { intended, called, answered, asked, .. } = seen;
@@ -67,7 +75,7 @@ impl Report {
             }
             back = seen.called;
         }
-        back.since(returned)
+        self.stalls.running(returned, back)
     }
 
     /// By how many micro-tokens more than `burst + rate·d` was admitted in any interval: of the worst client, or of all together.
@@ -97,7 +105,8 @@ impl Report {
 
     /// One line for everything that was asked for.
     pub(crate) fn print(&self, name: &str, returned: Option<Moment>) {
-        println!("{name}: {} checks, p99.9 {}", self.checks(), self.p999());
+        let (checks, stood_still) = (self.checks(), self.stalls.total());
+        println!("{name}: {checks} checks, p99.9 {}, the machine stood still for {stood_still}", self.p999());
         for asked in EVERYTHING {
             let back = returned.map_or("-".to_owned(), |returned| self.recovery(asked, returned).to_string());
             let excess: Vec<String> =

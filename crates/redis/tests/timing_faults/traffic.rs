@@ -17,6 +17,7 @@ use tollgate_redis::{LedgerOptions, RedisLedger, StoreUrl};
 
 use crate::asked::{Asked, CLIENTS, EVERYTHING, TURNS, of_client, policy};
 use crate::monotonic;
+use crate::stalls::{StallWatch, Stalls};
 
 /// Between two checks: 2,000 a second.
 const BETWEEN: Span = Span::from_micros(500);
@@ -39,17 +40,11 @@ pub(crate) struct Seen {
     pub(crate) is_by_store: bool,
 }
 
-impl Seen {
-    /// From when it was meant to leave until it was answered.
-    pub(crate) fn latency(&self) -> Span {
-        self.answered.since(self.intended)
-    }
-}
-
 /// Traffic under way, on threads of its own.
 pub(crate) struct Traffic {
     stop: Arc<AtomicBool>,
     asking: JoinHandle<Vec<Seen>>,
+    stalls: StallWatch,
 }
 
 /// One instance: a limiter by a policy, and the ledger beneath it.
@@ -77,13 +72,14 @@ impl Traffic {
             })
         });
         is_ready.recv().expect("instances agree on their limits");
-        Traffic { stop, asking }
+        Traffic { stop, asking, stalls: StallWatch::begin() }
     }
 
-    /// Ends it: all that was seen.
-    pub(crate) fn end(self) -> Vec<Seen> {
+    /// Ends it: all checks, and the times at which the machine stood still.
+    pub(crate) fn end(self) -> (Vec<Seen>, Stalls) {
         self.stop.store(true, Ordering::Relaxed);
-        self.asking.join().unwrap()
+        let seen = self.asking.join().unwrap();
+        (seen, self.stalls.end())
     }
 }
 

@@ -81,7 +81,8 @@ impl Holder {
         let mut seen = Vec::with_capacity(asked.len());
         for (at, pending) in asked.iter_mut().enumerate() {
             let leave = leave_of(self.inner.place_of(self.apart.groups[at].slot));
-            let told = self.in_time(pending, leave).await.unwrap_or(Err(LinkError::TimedOut));
+            let (told, is_late) = self.told(pending, leave).await;
+            let told = if is_late { Err(LinkError::TimedOut) } else { told };
             seen.push(self.apart.groups[at].in_the_whole(checked(told)?));
         }
         Ok(Look::Seen(seen))
@@ -132,30 +133,27 @@ impl Holder {
             if takes_places { batch.enter(&charges) } else { batch.check(&charges) }
         };
         let mut pending = self.inner.coalescer.submit(&group.keys(), add)?;
-        match self.in_time(&mut pending, Some(leave)).await {
-            Some(told) => checked(told),
-            None => checked(pending.await),
-        }
+        checked(self.told(&mut pending, Some(leave)).await.0)
     }
 
-    /// The answer, if somebody still waits for it when it comes. The node's breaker is told.
-    async fn in_time(
-        &mut self,
-        pending: &mut Pending,
-        leave: Option<Leave>,
-    ) -> Option<Result<Told, LinkError>> {
-        let told = tokio::select! {
+    /// The reply, and whether the caller was answered without it. The node's breaker is told of both.
+    async fn told(&mut self, pending: &mut Pending, leave: Option<Leave>) -> (Result<Told, LinkError>, bool) {
+        let in_time = tokio::select! {
             biased;
             told = &mut *pending => Some(told),
             () = self.answer.closed() => None,
         };
-        match &told {
-            Some(told) => self.note(leave, told.as_ref().err()),
-            // Who left earlier says nothing about the store.
-            None if self.is_over() => self.note(leave, Some(&LinkError::TimedOut)),
-            None => {}
+        let is_late = in_time.is_none();
+        // A caller that left earlier says nothing about the store.
+        if let Some(leave) = leave.as_ref().filter(|_| is_late && self.is_over()) {
+            self.inner.gate.overdue(leave, self.inner.clock.now());
         }
-        told
+        let told = match in_time {
+            Some(told) => told,
+            None => pending.await,
+        };
+        self.note(leave, told.as_ref().err());
+        (told, is_late)
     }
 
     fn note(&self, leave: Option<Leave>, error: Option<&LinkError>) {

@@ -28,7 +28,7 @@ pub(super) struct Local {
     state: State,
     /// The whole limit, of which this is a part.
     algorithm: Algorithm,
-    /// Of which rule it is; `None` where the limit came with the call.
+    /// The rule of the bucket; `None` if the limit came with the call.
     rule: Option<RuleNumber>,
     /// Whether the store was asked for a step, and may have done it or do it yet.
     is_asked: bool,
@@ -53,7 +53,7 @@ enum State {
 
 /// What a bucket says to a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(in crate::ledger) enum Said {
     Admit {
         remaining: Tokens,
         delay: Span,
@@ -158,6 +158,16 @@ impl Local {
         }
     }
 
+    /// A check was admitted before the bucket was kept here, and the store has not charged it: it is charged at the
+    /// return.
+    pub(super) fn owes(&mut self, cost: Cost, now: Moment) {
+        match &mut self.state {
+            State::Tokens { bucket, .. } => bucket.owes(cost),
+            // It began without a look at what was there.
+            State::Other(bucket) => bucket.correct(Cost::micros(0), cost, now),
+        }
+    }
+
     /// A charge turned out to have cost something else; places are given back.
     pub(super) fn correct(&mut self, charged: Cost, truly: Cost, place: Option<Generation>, now: Moment) {
         match (&mut self.state, place) {
@@ -221,6 +231,18 @@ impl Local {
             State::Tokens { .. } => LocalBucket::SETTLING,
             // It does not wait for others to settle.
             State::Other(_) => Span::ZERO,
+        }
+    }
+
+    /// The rule of the bucket; `None` if the limit came with the call.
+    pub(super) fn rule(&self) -> Option<RuleNumber> {
+        self.rule
+    }
+
+    /// Counts the two oldest charges of its log as one, if it has one.
+    pub(super) fn merge_oldest(&mut self) {
+        if let State::Other(bucket) = &mut self.state {
+            bucket.merge_oldest();
         }
     }
 

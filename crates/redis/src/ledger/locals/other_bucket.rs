@@ -122,6 +122,11 @@ impl OtherBucket {
         next.is_some()
     }
 
+    /// Counts the two oldest charges of its log as one: less is admitted, never more.
+    pub(super) fn merge_oldest(&mut self) {
+        self.log.merge_oldest();
+    }
+
     /// Entries of its log.
     pub(super) fn entries(&self) -> usize {
         self.log.entries()

@@ -20,6 +20,10 @@ pub(super) struct Reserved(HashMap<ReservationId, Open>);
 pub(super) struct Open {
     pub(super) until: Moment,
     pub(super) charges: Vec<HeldCharge>,
+    /// Whether the store may have a record of it as well, because its reply is late. Until that record is gone, a
+    /// settled reservation stays here, so that it is refused here and not settled once more there.
+    pub(super) is_in_store: bool,
+    pub(super) is_settled: bool,
 }
 
 /// One charge of a reservation, in the order of the question.
@@ -49,12 +53,28 @@ impl Reserved {
         self.0.insert(id, open);
     }
 
-    pub(super) fn costs(&self, id: ReservationId, now: Moment) -> Option<Vec<Cost>> {
-        let open = self.0.get(&id).filter(|open| open.until > now)?;
-        Some(open.charges.iter().map(|charge| charge.cost).collect())
+    pub(super) fn get(&self, id: ReservationId, now: Moment) -> Option<&Open> {
+        self.0.get(&id).filter(|open| open.until > now)
     }
 
-    pub(super) fn remove(&mut self, id: ReservationId) -> Option<Open> {
-        self.0.remove(&id)
+    /// Marks a reservation as settled and returns its charges.
+    pub(super) fn settle(&mut self, id: ReservationId) -> Option<Vec<HeldCharge>> {
+        let open = self.0.get_mut(&id)?;
+        open.is_settled = true;
+        let charges = std::mem::take(&mut open.charges);
+        if !open.is_in_store {
+            self.0.remove(&id);
+        }
+        Some(charges)
+    }
+
+    /// The store has no record of a reservation, or none any more.
+    pub(super) fn is_only_here(&mut self, id: ReservationId) {
+        if let Some(open) = self.0.get_mut(&id) {
+            open.is_in_store = false;
+            if open.is_settled {
+                self.0.remove(&id);
+            }
+        }
     }
 }

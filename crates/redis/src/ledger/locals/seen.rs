@@ -10,21 +10,26 @@ use super::local::Said;
 pub(super) const CROWDED_WAIT: Span = Span::from_secs(1);
 
 /// What buckets said.
-#[derive(Default)]
-pub(super) struct Seen {
-    pub(super) states: Vec<BucketState>,
+pub(in crate::ledger) struct Seen {
+    /// Of how many parts of each limit this node keeps one.
+    instances: u32,
+    pub(in crate::ledger) states: Vec<BucketState>,
     denied: BucketSet,
     delay: Span,
 }
 
 impl Seen {
-    /// A rule that has no say: what a full bucket holds.
-    pub(super) fn add_silent(&mut self, full: Tokens) {
-        self.states.push(BucketState { remaining: full, wait: Span::ZERO, time_to_full: Span::ZERO });
+    pub(in crate::ledger) fn by_share_of(instances: u32) -> Seen {
+        Seen { instances, states: Vec::new(), denied: BucketSet::EMPTY, delay: Span::ZERO }
     }
 
-    pub(super) fn add(&mut self, said: Said, time_to_full: Span) {
-        let mut state = BucketState { remaining: Tokens::ZERO, wait: Span::ZERO, time_to_full };
+    /// A rule that has no say: what a full bucket holds.
+    pub(in crate::ledger) fn add_silent(&mut self, full: Tokens) {
+        self.states.push(BucketState { remaining: full, ..BucketState::UNKNOWN });
+    }
+
+    pub(in crate::ledger) fn add(&mut self, said: Said, time_to_full: Span) {
+        let mut state = BucketState { time_to_full, instances: self.instances, ..BucketState::UNKNOWN };
         match said {
             Said::Admit { remaining, delay } => {
                 state.remaining = remaining;
@@ -43,11 +48,11 @@ impl Seen {
         self.states.push(state);
     }
 
-    pub(super) fn is_admitted(&self) -> bool {
+    pub(in crate::ledger) fn is_admitted(&self) -> bool {
         self.denied == BucketSet::EMPTY
     }
 
-    pub(super) fn verdict(self) -> (Verdict, Vec<BucketState>) {
+    pub(in crate::ledger) fn verdict(self) -> (Verdict, Vec<BucketState>) {
         let those = || self.states.iter().enumerate().filter(|(at, _)| self.denied.contains(*at));
         let verdict = if self.is_admitted() {
             let remaining = self.states.iter().map(|state| state.remaining).min().unwrap_or(Tokens::ZERO);
@@ -66,7 +71,7 @@ impl Seen {
 
 /// There is no room for the bucket of this charge.
 pub(super) fn crowded(at: usize, charges: usize) -> (Verdict, Vec<BucketState>) {
-    let state = BucketState { remaining: Tokens::ZERO, wait: CROWDED_WAIT, time_to_full: Span::ZERO };
+    let state = BucketState { wait: CROWDED_WAIT, ..BucketState::UNKNOWN };
     let (wait, remaining, denied) = (CROWDED_WAIT, Tokens::ZERO, BucketSet::of(at));
-    (Verdict::Deny { wait, remaining, denied, cause: Cause::Crowded }, vec![state; charges])
+    (Verdict::Deny { wait, remaining, denied, cause: Cause::TableFull(denied) }, vec![state; charges])
 }

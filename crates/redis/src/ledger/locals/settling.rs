@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate::ledger::{SettleFault, TrueCosts};
-use tollgate::{ReservationId, Settled};
+use tollgate::{ReservationId, SettleError, Settled};
 use tollgate_core::{Cost, Tokens};
 
+use super::local::Local;
 use super::reserved::HeldCharge;
 use crate::ledger::Inner;
 use crate::ledger::reservations::due_of;
@@ -24,17 +25,21 @@ impl Inner {
     ) -> Option<Result<Settled, SettleFault>> {
         let now = self.clock.now();
         let mut table = self.locals.lock();
-        let estimates = table.reserved.costs(id, now)?;
+        let open = table.reserved.get(id, now)?;
+        if open.is_settled {
+            return Some(Err(SettleFault::Refused(SettleError::Unknown)));
+        }
+        let estimates: Vec<Cost> = open.charges.iter().map(|charge| charge.cost).collect();
         let due = match due_of(&estimates, costs) {
             Ok(due) => due,
             Err(error) => return Some(Err(SettleFault::Refused(error))),
         };
-        let open = table.reserved.remove(id)?;
+        let charges = table.reserved.settle(id)?;
         let mut elsewhere = Vec::new();
-        for (charge, truly) in open.charges.into_iter().zip(&due).filter(|(charge, _)| charge.is_charged) {
-            match table.buckets.get_mut(&charge.key) {
-                Some(local) => local.correct(charge.cost, *truly, charge.place, now),
-                None => elsewhere.push((charge, *truly)),
+        for (charge, truly) in charges.into_iter().zip(&due).filter(|(charge, _)| charge.is_charged) {
+            let correct = |local: &mut Local| local.correct(charge.cost, *truly, charge.place, now);
+            if table.change(&charge.key, correct).is_none() {
+                elsewhere.push((charge, *truly));
             }
         }
         drop(table);

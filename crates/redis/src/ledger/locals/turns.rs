@@ -15,6 +15,7 @@ use tollgate_core::Moment;
 use super::local::{Local, Turn};
 use super::{LOCALS_MAX, Table};
 use crate::KeyName;
+use crate::ledger::ready::ReadyCharge;
 use crate::ledger::rules::Rules;
 
 /// Most buckets that are looked at for one whose turn it is, or that may go to make room.
@@ -33,6 +34,8 @@ impl Table {
     /// A bucket is kept here from now on.
     pub(super) fn enter(&mut self, key: KeyName, mut local: Local) {
         local.turn = Turn::default();
+        self.remove(&key);
+        self.count_entries(local.rule(), 0, local.entries());
         self.buckets.insert(key.clone(), local);
         self.queue(key);
     }
@@ -119,20 +122,20 @@ impl Table {
         false
     }
 
-    /// Makes room for one bucket, by one that is full. Looks at a few of them; whoever comes next looks at others.
-    pub(super) fn make_room(&mut self, now: Moment) -> bool {
+    /// Makes room for the bucket of a charge by removing full buckets. Each call looks at a few, and the next call at others.
+    pub(super) fn make_room(&mut self, charge: &ReadyCharge, log_entries_max: usize, now: Moment) -> bool {
         for _ in 0..LOOKS_MAX {
-            if self.buckets.len() < LOCALS_MAX {
+            if self.has_room(charge, log_entries_max) {
                 return true;
             }
             let Some(key) = self.turns.waiting.front() else { return false };
             if self.buckets.get(key).is_some_and(|local| local.is_full(now)) {
-                self.turns.waiting.pop_front().map(|key| self.buckets.remove(&key));
+                self.turns.waiting.pop_front().map(|key| self.remove(&key));
                 continue;
             }
             self.pass_over();
         }
-        self.buckets.len() < LOCALS_MAX
+        self.has_room(charge, log_entries_max)
     }
 
     /// Nobody is kept here any more.

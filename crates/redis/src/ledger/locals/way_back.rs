@@ -15,6 +15,7 @@ use super::Table;
 use super::local::{Local, Step, Terms};
 use crate::ledger::Inner;
 use crate::ledger::gate::Place;
+use crate::ledger::proofs::Unanswered;
 use crate::ledger::rules::Rules;
 use crate::{Batch, BatchError, KeyName, LinkError, Pending, SharedLimit, Told};
 
@@ -37,6 +38,8 @@ struct Due {
     step: Step,
     /// The bucket, if this is the last step.
     local: Option<Local>,
+    /// Notes the balance that the reply tells.
+    unanswered: Option<Unanswered>,
 }
 
 impl Inner {
@@ -92,7 +95,7 @@ impl Inner {
             };
             match (&told, pending) {
                 (Err(LinkError::TimedOut), Some(pending)) => self.wait_for(due, pending),
-                _ => self.locals.end_step(due, is_done(&told), self.clock.now()),
+                _ => self.locals.end_step(due, &told, self.clock.now()),
             }
             failure = told.err().or(failure);
         }
@@ -111,14 +114,14 @@ impl Inner {
         }
         let inner = Arc::clone(self);
         tokio::spawn(async move {
-            let is_done = is_done(&pending.await);
-            inner.locals.end_step(due, is_done, inner.clock.now());
+            let told = pending.await;
+            inner.locals.end_step(due, &told, inner.clock.now());
         });
     }
 
     /// What is to be done now: for whoever asks, then for whoever has settled, then, in a look, for some of the others. Buckets that have
     /// settled are the store's from here on, if it is known to answer, unless it does not take them.
-    fn due(&self, now: Moment, is_look: bool) -> Vec<Due> {
+    fn due(self: &Arc<Self>, now: Moment, is_look: bool) -> Vec<Due> {
         let terms = Terms { now, ..self.local_terms() };
         let does_answer = self.gate.is_closed(Place::ANY);
         let mut table = self.locals.lock();
@@ -143,7 +146,7 @@ impl Inner {
             looks -= 1;
             let Some(key) = table.next_waiting() else { break };
             if does_answer && table.buckets.get(&key).is_some_and(|local| local.is_full(now)) {
-                table.buckets.remove(&key);
+                table.remove(&key);
                 continue;
             }
             due.extend(table.due(key, &self.rules, terms, does_answer));
@@ -152,6 +155,13 @@ impl Inner {
             table.settle(key, now);
         }
         self.locals.count(&table);
+        for due in &mut due {
+            if due.local.is_some() {
+                // The balance before the outage is without what was spent here.
+                self.proofs.forget(&due.key);
+            }
+            due.unanswered = Some(Unanswered::charge(self, &due.key, Cost::micros(0)));
+        }
         due
     }
 }
@@ -159,22 +169,25 @@ impl Inner {
 impl Table {
     /// What is to be done for a bucket now; if that is nothing because its limit is not agreed upon, it waits on.
     fn due(&mut self, key: KeyName, rules: &Rules, terms: Terms, does_answer: bool) -> Option<Due> {
-        let local = self.buckets.get_mut(&key)?;
-        let debt_max = local.debt_max();
-        let Some((step, limit)) = local.step(rules, terms) else {
+        let (debt_max, step) = self.change(&key, |local| (local.debt_max(), local.step(rules, terms)))?;
+        let Some((step, limit)) = step else {
             self.queue(key);
             return None;
         };
         // A probe may find nobody there: whoever asks meanwhile must not begin with a fresh share.
         let goes = does_answer && matches!(step, Step::Last(_));
-        let local = if goes { self.buckets.remove(&key) } else { None };
-        Some(Due { key, limit, debt_max, step, local })
+        let local = if goes { self.remove(&key) } else { None };
+        Some(Due { key, limit, debt_max, step, local, unanswered: None })
     }
 }
 
 impl super::Locals {
     /// The store has done a step of a bucket, or not.
-    fn end_step(&self, due: Due, is_done: bool, now: Moment) {
+    fn end_step(&self, due: Due, told: &Result<Told, LinkError>, now: Moment) {
+        let is_done = is_done(told);
+        if let (Ok(Told::Changed(changed)), Some(unanswered)) = (told, due.unanswered) {
+            unanswered.replied_with(changed.after);
+        }
         match due.local {
             Some(_) if is_done => {}
             Some(mut local) => {

@@ -1,11 +1,11 @@
 //! What waits for one slot: batches that are full, and the one that gathers. Knows no connection.
 
 use std::collections::VecDeque;
-
-use tokio::sync::oneshot;
+use std::sync::atomic::Ordering;
 
 use super::CoalescerOptions;
-use crate::{Batch, BatchError, LinkError, Told};
+use super::pending::Awaited;
+use crate::{Batch, BatchError, LinkError};
 
 /// Calls after which the crowd is counted anew.
 const ROUND: u32 = 16;
@@ -17,7 +17,7 @@ pub(super) type Again = Box<dyn Fn(&mut Batch) -> Result<(), BatchError> + Send>
 
 /// Whoever wants to know.
 pub(super) struct Waiter {
-    pub(super) answer: oneshot::Sender<Result<Told, LinkError>>,
+    pub(super) awaited: Awaited,
     /// In Cluster: how the operation is sent by itself.
     pub(super) again: Option<Again>,
 }
@@ -130,7 +130,27 @@ impl Crowd {
 impl Load {
     /// Whether nobody waits for any of it any more.
     pub(super) fn is_abandoned(&self) -> bool {
-        self.waiters.iter().all(|waiter| waiter.answer.is_closed())
+        self.waiters.iter().all(|waiter| waiter.awaited.answer.is_closed())
+    }
+
+    /// Takes out the operations that were withdrawn, and says so.
+    pub(super) fn drop_withdrawn(&mut self) -> usize {
+        let is_withdrawn = |waiter: &Waiter| waiter.awaited.is_withdrawn.load(Ordering::Relaxed);
+        let withdrawn: Vec<bool> = self.waiters.iter().map(is_withdrawn).collect();
+        if !withdrawn.contains(&true) {
+            return 0;
+        }
+        self.batch.keep_only(|index| !withdrawn.get(index).copied().unwrap_or(false));
+        let (gone, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiters)
+            .into_iter()
+            .zip(withdrawn)
+            .partition(|(_, is_withdrawn)| *is_withdrawn);
+        self.waiters = kept.into_iter().map(|(waiter, _)| waiter).collect();
+        let count = gone.len();
+        for (waiter, _) in gone {
+            let _ = waiter.awaited.answer.send(Err(LinkError::Withdrawn));
+        }
+        count
     }
 }
 
@@ -151,8 +171,8 @@ mod tests {
         for index in 0..count {
             lane.add(&|batch| batch.check(std::slice::from_ref(&charge)), &OPTIONS).unwrap();
             departures.extend(lane.depart(&OPTIONS).then_some(index));
-            let (answer, _) = oneshot::channel();
-            lane.wait(Waiter { answer, again: None });
+            let (awaited, _) = crate::Pending::new();
+            lane.wait(Waiter { awaited, again: None });
         }
         departures
     }
