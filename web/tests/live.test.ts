@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect } from 'vitest';
 import { times, Traffic, type Facts } from './support/clients.ts';
+import { Relay } from './support/relay.ts';
 import { Server } from './support/server.ts';
 import { test } from './support/visit.ts';
 
@@ -178,13 +179,35 @@ describe('over a restart of the service', () => {
     };
   });
 
-  test('the page says that it is gone, and comes back by itself', async ({ open }) => {
+  test('the page says that the connection is lost, and comes back by itself', async ({ open }) => {
+    const relay = await Relay.to(server);
+    const page = await open(relay.through, '/');
+    await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
+    relay.cut();
+    await page.getByText('The service does not answer').waitFor();
+    expect(await standing(page)).toBe('connection lost');
+    await relay.resume();
+    await expect.poll(() => standing(page), { timeout: 30_000 }).toBe('live');
+    expect(await page.getByText('The service does not answer').count()).toBe(0);
+    const before = await picture(page);
+    await expect.poll(() => picture(page)).not.toBe(before);
+    relay.cut();
+  });
+
+  test('the page says that the service is gone, and asks for the new token when it is back', async ({
+    open,
+  }) => {
     const page = await open(server, '/');
     await expect.poll(() => shown(page, 'Admitted')).toBeGreaterThan(15);
     await server.halt();
     await page.getByText('The service does not answer').waitFor();
     expect(await standing(page)).toBe('connection lost');
+    const lastToken = server.token;
     await server.resume();
+    await page.getByText('You are signed out').waitFor({ timeout: 30_000 });
+    expect(server.token).not.toBe(lastToken);
+    await page.getByLabel('Token').fill(server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await expect.poll(() => standing(page), { timeout: 30_000 }).toBe('live');
     expect(await page.getByText('The service does not answer').count()).toBe(0);
     const before = await picture(page);

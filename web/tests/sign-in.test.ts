@@ -86,6 +86,39 @@ describe('with a token', () => {
     expect(page.url()).toBe(`${server.admin}/rules`);
   });
 
+  test('a link asks before it replaces a session', async ({ open }) => {
+    const other = server.makeToken('operator');
+    const page = await open(server, '/rules');
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    const follow = (): Promise<void> => page.evaluate((token) => location.assign(`#sign-in=${token}`), other);
+    const who = async (): Promise<string> => page.getByRole('banner').innerText();
+    const dialog = page.getByRole('dialog', { name: 'Replace your session?' });
+
+    await follow();
+    await dialog.waitFor();
+    expect(page.url()).toBe(`${server.admin}/rules`);
+    const text = await dialog.innerText();
+    expect(text).toContain('browser-admin');
+    expect(text).toContain(other.split('_')[1]);
+    expect(text).not.toContain(other);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.reload();
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    expect(await who()).toContain('browser-admin · admin');
+
+    await follow();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByText('browser-operator · operator').waitFor();
+
+    // A link with the token of the session itself replaces nothing.
+    await follow();
+    await page.waitForURL(`${server.admin}/rules`);
+    await page.getByText('browser-operator · operator').waitFor();
+    expect(await dialog.count()).toBe(0);
+  });
+
   test('a token that is revoked takes its sessions with it', async ({ open }) => {
     const token = server.makeToken('viewer');
     const page = await open(server, '/rules', { isSignedIn: false });
@@ -109,11 +142,24 @@ describe('without any token', () => {
     return () => server.stop();
   });
 
-  test('this machine may look without a sign-in, and is offered nothing to change', async ({ open }) => {
-    const page = await open(server, '/rules/per-user');
+  test('the viewer token of the start signs in, and is offered nothing to change', async ({ open }) => {
+    const page = await open(server, '/rules/per-user', { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Token').fill(server.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('region', { name: 'Text of the rule' }).waitFor();
-    expect(await page.getByRole('banner').innerText()).toContain('read-only');
+    expect(await page.getByRole('banner').innerText()).toContain('start · viewer');
     expect(await page.getByRole('button', { name: 'Edit…' }).count()).toBe(0);
-    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+  });
+
+  test('the link that the banner prints signs in', async ({ open }) => {
+    const page = await open(server, `/#sign-in=${server.token}`, { isSignedIn: false });
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor();
+    expect(page.url()).toBe(`${server.admin}/`);
+  });
+
+  test('the log holds no token', () => {
+    expect(server.token).toMatch(/^tg_start_/);
+    expect(server.log).not.toContain('tg_start_');
   });
 });

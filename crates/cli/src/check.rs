@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tollgate::policy::{Action, Lint, LintKind, Mistakes, Mode, Policy};
+use tollgate::policy::{Action, Lint, LintKind, MAX_KEYS_ASSUMED, Mistakes, Mode, Policy, TableRoom};
 use tollgate::{Limiter, PolicyError};
 use tollgate_redis::SharedLimit;
 
@@ -29,6 +29,9 @@ pub(crate) struct CheckFlags {
     /// Refuse policies with lints, too: for CI
     #[arg(long)]
     deny_lints: bool,
+    /// Size of the bucket table that lints assume [default: 100000]
+    #[arg(long, value_name = "N", default_value_t = MAX_KEYS_ASSUMED, hide_default_value = true)]
+    max_keys: usize,
     #[command(flatten)]
     format: FormatFlag,
 }
@@ -61,7 +64,7 @@ struct Sound {
 /// Looks at every file. Of what cannot be read at all people are told on stderr, and machines like of everything else.
 pub(crate) fn page(flags: &CheckFlags, screen: &Screen) -> Result<Page, Problem> {
     source::refuse_stdin_twice(&flags.files)?;
-    let checked: Vec<Checked> = flags.files.iter().map(|path| look(path)).collect();
+    let checked: Vec<Checked> = flags.files.iter().map(|path| look(path, flags.max_keys)).collect();
     let is_good = checked.iter().all(|file| file.is_good(flags.deny_lints));
     let text = match flags.format.chosen() {
         Format::Table => {
@@ -81,16 +84,16 @@ fn tell_of_unread(checked: &[Checked]) {
     }
 }
 
-fn look(path: &Path) -> Checked {
+fn look(path: &Path, max_keys: usize) -> Checked {
     match Source::read(path, Content::Policy) {
-        Ok(source) => Checked { found: judge(&source), file: source.name },
+        Ok(source) => Checked { found: judge(&source, max_keys), file: source.name },
         Err(unread) => Checked { file: unread.name.clone(), found: Err(Unsound::Unread(unread)) },
     }
 }
 
-fn judge(source: &Source) -> Result<Sound, Unsound> {
+fn judge(source: &Source, max_keys: usize) -> Result<Sound, Unsound> {
     let policy = Policy::parse(&source.name, &source.text).map_err(Unsound::Mistakes)?;
-    let (rules, mut lints) = (policy.rules.len(), policy.lints());
+    let (rules, mut lints) = (policy.rules.len(), policy.lints_for(TableRoom::for_keys(max_keys)));
     lints.extend(cannot_share(&policy));
     lints.sort_by_key(|lint| (lint.line, lint.kind));
     let limiter = Limiter::builder().keys_max(KEYS_MAX).build_with_policy(policy);

@@ -3,6 +3,7 @@
 mod flags;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use clap::Args;
 use tollgate_server::{Resolved, begin_logs, resolve, serve};
@@ -36,6 +37,12 @@ pub(crate) fn page(flags: &ServeFlags) -> Result<Page, Problem> {
 /// What flags, environment and file say together.
 pub(crate) fn resolved(flags: &SettingFlags) -> Result<Resolved, Problem> {
     Ok(resolve(&flags.typed(), &environment())?)
+}
+
+/// Returns the state directory that `serve` has by the environment alone. `None` if there is none.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    let resolved = resolve(&[], &environment()).ok()?;
+    resolved.values.into_iter().find(|value| value.known.name == "state_dir")?.text.map(PathBuf::from)
 }
 
 /// All of the environment that is text.

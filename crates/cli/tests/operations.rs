@@ -3,6 +3,8 @@
 
 #[path = "operations/audit.rs"]
 mod audit;
+#[path = "operations/compiling.rs"]
+mod compiling;
 #[path = "operations/desk.rs"]
 mod desk;
 #[path = "operations/door.rs"]
@@ -23,6 +25,8 @@ mod scratch;
 #[expect(dead_code, reason = "the tests of `serve` ask more of it")]
 #[path = "serve/server.rs"]
 mod server;
+#[path = "operations/start_token.rs"]
+mod start_token;
 #[path = "operations/tokens.rs"]
 mod tokens;
 #[path = "operations/top.rs"]

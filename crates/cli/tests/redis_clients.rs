@@ -48,6 +48,7 @@ libraries_rely_on!(
     throttles_until_denied,
     a_password_is_asked_for,
     pipelines_of_thousands_are_answered_in_order,
+    transactions_charge_each_command_once,
     an_error_reply_is_an_error,
     the_policy_decides_a_described_request,
     the_server_tells_of_itself,

@@ -5,6 +5,8 @@
 mod bad_input;
 #[path = "serve/batch.rs"]
 mod batch;
+#[path = "serve/bypasses.rs"]
+mod bypasses;
 #[path = "serve/check.rs"]
 mod check;
 #[path = "serve/collector.rs"]
@@ -15,6 +17,8 @@ mod config;
 mod doors_alike;
 #[path = "serve/forward_auth.rs"]
 mod forward_auth;
+#[path = "serve/full_table.rs"]
+mod full_table;
 #[path = "serve/http2.rs"]
 mod http2;
 #[path = "serve/http2_frames.rs"]
@@ -55,6 +59,8 @@ mod shutdown;
 mod snapshots;
 #[path = "serve/start.rs"]
 mod start;
+#[path = "serve/status_field.rs"]
+mod status_field;
 #[path = "serve/tokens.rs"]
 mod tokens;
 #[path = "serve/traces.rs"]

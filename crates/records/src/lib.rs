@@ -22,7 +22,7 @@
 //!
 //! # Reading order
 //! [`RecordsUrl`], [`RecordsOptions`], [`Records`], [`RecordsStatus`], [`RecordsError`]. Then what is filed: [`RuleSet`], [`RuleSetChange`],
-//! [`Version`], [`RuleSetDiff`]; [`tollgate_policy::Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`] and [`Role`]; [`AuditRecord`];
+//! [`Version`], [`RuleSetDiff`]; [`tollgate_policy::Order`] and [`OrderRecord`]; [`Operation`]; [`TokenRecord`], [`TokenHashes`] and [`Role`]; [`AuditRecord`];
 //! [`Violation`] and [`ViolationLog`]. Beneath: `session` (one SQL text for two databases), `keeper` (connecting, migrating, news).
 #![forbid(unsafe_code)]
 
@@ -76,7 +76,7 @@ pub use rule_set::{
     StoredVersion, Version,
 };
 pub use timestamp::Timestamp;
-pub use tokens::{NewToken, Role, TokenCheck, TokenRecord, TokenSecret};
+pub use tokens::{NewToken, Role, TokenCheck, TokenHashes, TokenRecord, TokenSecret};
 pub use unseen::is_unseen;
 pub use violations::{
     ENDPOINT_BYTES_MAX, EndpointFilter, ExportFormat, IdentifierSecret, Identifiers, KEYS_SAMPLED_MAX,

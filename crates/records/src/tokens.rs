@@ -1,10 +1,12 @@
 //! Tokens of the admin door: shown once, kept as a hash, compared in a time that tells nothing.
 
 mod role;
+mod token_hashes;
 mod token_record;
 mod token_secret;
 
 pub use role::Role;
+pub use token_hashes::TokenHashes;
 pub use token_record::TokenRecord;
 pub use token_secret::TokenSecret;
 
@@ -110,6 +112,16 @@ impl Records {
             let rows =
                 session.rows("SELECT * FROM tollgate_tokens ORDER BY created_at, token_id", &[]).await?;
             rows.iter().map(TokenRecord::read).collect()
+        })
+        .await
+    }
+
+    /// Returns the hashes of all tokens, for comparisons without the database.
+    pub async fn token_hashes(&self) -> Result<TokenHashes, RecordsError> {
+        self.within(async {
+            let mut session = self.read().await?;
+            let rows = session.rows("SELECT * FROM tollgate_tokens", &[]).await?;
+            TokenHashes::read(&rows)
         })
         .await
     }

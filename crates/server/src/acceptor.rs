@@ -6,18 +6,19 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::accept_faults::AcceptFaults;
 use crate::door::Door;
+use crate::event_pace::EventPace;
 use crate::gatehouse::Gatehouse;
 use crate::listener::{Listener, Stream};
 use crate::open_files::Share;
+use crate::resp_door::{PendingLogin, PendingLogins};
 use crate::{http, last_words, lingering, resp_door};
 
 /// How long to wait when the machine has no more connections to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a client of the HTTP doors is told that is turned away.
-const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n\
+const SHED_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\nTollgate-Status: 503\r\n\
     Retry-After: 1\r\nContent-Length: 188\r\nConnection: close\r\n\r\n\
     {\"type\":\"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity\",\
     \"title\":\"Service Unavailable\",\"status\":503,\"detail\":\"the door has as many connections as it may have\"}\n";
@@ -35,7 +36,9 @@ pub(crate) async fn run(
     let most = share.connections.min(Semaphore::MAX_PERMITS);
     let places = Arc::new(Semaphore::new(most));
     let shedding = Arc::new(Semaphore::new(share.shedding));
-    let mut faults = AcceptFaults::default();
+    let mut faults = EventPace::default();
+    let has_password = door == Door::Resp && gatehouse.resp.password.is_some();
+    let logins = has_password.then(|| PendingLogins::new(most));
     // Those who have connected before the program is to end are heard, too.
     let mut stopping = stop.clone();
     let mut is_over = std::pin::pin!(last_words::heard(&mut stopping));
@@ -47,13 +50,20 @@ pub(crate) async fn run(
         let stream = match accepted {
             Ok(stream) => stream,
             Err(error) => {
-                faults.note(door, &error, gatehouse.engine.limiter.limiter().now());
+                if let Some(times) = faults.note(1, gatehouse.engine.limiter.limiter().now()) {
+                    tracing::warn!(%door, %error, times, "cannot accept connections; trying again");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         gatehouse.engine.metrics.note_connection(door);
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let place = Arc::clone(&places).try_acquire_owned().ok();
+        let place = match &logins {
+            None => place.map(Place::Taken),
+            Some(logins) => logins.admit(place).map(Place::Pending),
+        };
+        let Some(place) = place else {
             gatehouse.engine.metrics.note_shed(door);
             if let Ok(telling) = Arc::clone(&shedding).try_acquire_owned() {
                 shed(door, stream, stop.clone(), telling);
@@ -63,10 +73,9 @@ pub(crate) async fn run(
         let (gatehouse, stop) = (Arc::clone(&gatehouse), stop.clone());
         tokio::spawn(async move {
             match stream {
-                Stream::Tcp(stream, peer) => serve(&gatehouse, door, stream, Some(peer), stop).await,
-                Stream::Unix(stream) => serve(&gatehouse, door, stream, None, stop).await,
+                Stream::Tcp(stream, peer) => serve(&gatehouse, door, stream, Some(peer), place, stop).await,
+                Stream::Unix(stream) => serve(&gatehouse, door, stream, None, place, stop).await,
             }
-            drop(place);
         });
     }
     drop(listener);
@@ -74,19 +83,32 @@ pub(crate) async fn run(
     let _ = places.acquire_many(u32::try_from(most).unwrap_or(u32::MAX)).await;
 }
 
+/// A connection's permit of the listener.
+enum Place {
+    /// Held until the connection ends.
+    Taken(OwnedSemaphorePermit),
+    /// Kept with those of other connections that have not sent the password yet.
+    Pending(PendingLogin),
+}
+
 async fn serve<S>(
     gatehouse: &Arc<Gatehouse>,
     door: Door,
     stream: S,
     peer: Option<std::net::IpAddr>,
+    place: Place,
     stop: watch::Receiver<bool>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
+    let (_taken, pending) = match place {
+        Place::Taken(taken) => (Some(taken), None),
+        Place::Pending(pending) => (None, Some(pending)),
+    };
     if door.speaks_http() {
         http::serve(gatehouse, door, stream, peer, stop).await;
     } else {
-        resp_door::serve(gatehouse, stream, stop).await;
+        resp_door::serve(gatehouse, stream, peer, pending, stop).await;
     }
 }
 

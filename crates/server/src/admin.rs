@@ -20,6 +20,7 @@ mod playroom;
 mod query;
 mod route;
 mod routes;
+mod start_token;
 mod workshop;
 
 mod audit;
@@ -52,11 +53,13 @@ use http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request};
 use hyper::body::Incoming;
+use tollgate::policy::Stop;
 
 use self::call::Call;
 pub(crate) use self::guard::Hosts;
 pub(crate) use self::operations::Operations;
 pub(crate) use self::page::{answer as answer_page, is_for as is_for_page};
+pub(crate) use self::start_token::Offer;
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::http::{Problem, Reply, read_body};
@@ -111,7 +114,8 @@ async fn admitted(
     } else {
         None
     };
-    let call = Call { operations: Arc::clone(operations), caller, peer, values, head, body };
+    let call =
+        Call { operations: Arc::clone(operations), caller, peer, values, head, body, stop: Stop::default() };
     (route.handler)(call).await
 }
 

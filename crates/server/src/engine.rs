@@ -76,12 +76,11 @@ impl Engine {
     /// An engine with the policy of `source` in force, which continues from `snapshot` if there is one.
     pub(crate) fn new(
         source: PolicySource,
-        keys_max: usize,
+        tables: LimiterBuilder,
         snapshot: Option<&SnapshotFile>,
     ) -> Result<Engine, PolicyFault> {
         let text = source.read()?;
-        let settings = Limiter::builder().keys_max(keys_max).explicit_keys_max(keys_max);
-        Engine::of(source, text, settings, snapshot)
+        Engine::of(source, text, tables, snapshot)
     }
 
     /// The same over the buckets of a shared ledger.

@@ -184,7 +184,9 @@ mod tests {
 
         /// An instance that starts with this database.
         async fn instance(&self) -> (Arc<Engine>, Filing) {
-            let mut engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
+            let mut engine =
+                Engine::new(PolicySource::Embedded, tollgate::Limiter::builder().keys_max(1_000), None)
+                    .unwrap();
             engine.records = Some(self.records.clone());
             let engine = Arc::new(engine);
             let filing = Filing::begin(&engine).await.unwrap();

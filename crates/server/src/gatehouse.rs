@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +10,9 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tollgate::policy::Policy;
+use tollgate::{Limiter, LimiterBuilder};
 use tollgate_records::{Records, RecordsOptions, ViolationLog};
 use tollgate_redis::{LedgerOptions, RedisLedger, TlsError};
 
@@ -23,17 +27,22 @@ use crate::listener::{BindError, Listener};
 use crate::open_files::{Share, Shares};
 use crate::passed_sockets::{PassedError, PassedSockets};
 use crate::policy_source::{PolicyFault, PolicySource};
+use crate::resp_door::WrongPasswords;
 use crate::service_manager::ServiceManager;
 use crate::settings::{Settings, Store};
 use crate::snapshots::{Saving, SnapshotFile, SnapshotPlaceError};
 use crate::telemetry::{self, Telemetry};
-use crate::{acceptor, reload, resp, stopping, tokens};
+use crate::{acceptor, reload, resp, stopping, token_file, tokens};
+
+/// How long the start waits for the database to say whether it has a token. Afterwards the banner offers none, and a task looks on.
+const FIRST_LOOK_MAX: Duration = Duration::from_secs(1);
 
 /// What all connections share.
 pub(crate) struct Gatehouse {
     pub(crate) engine: Arc<Engine>,
     pub(crate) operations: Arc<Operations>,
     pub(crate) resp: Arc<resp::Settings>,
+    pub(crate) wrong_passwords: WrongPasswords,
     pub(crate) idle_timeout: Duration,
     pub(crate) body_room: BodyRoom,
     /// `None` if nothing is traced.
@@ -72,7 +81,11 @@ impl Gatehouse {
 impl Gatehouse {
     /// The embedded policy and nothing open, for tests that bring connections of their own.
     pub(crate) fn without_doors() -> Gatehouse {
-        let engine = Engine::new(PolicySource::Embedded, 1_000, None);
+        let engine = Engine::new(
+            PolicySource::Embedded,
+            Limiter::builder().keys_max(1_000).explicit_keys_max(1_000),
+            None,
+        );
         Gatehouse::with_engine(engine.unwrap_or_else(|fault| panic!("{fault:?}")))
     }
 
@@ -85,6 +98,7 @@ impl Gatehouse {
             operations: Arc::new(operations),
             engine,
             resp: Arc::default(),
+            wrong_passwords: WrongPasswords::new().unwrap_or_else(|fault| panic!("{fault:?}")),
             idle_timeout: Duration::from_mins(1),
             body_room: BodyRoom::new(BODIES_BYTES_MAX),
             telemetry: None,
@@ -115,8 +129,7 @@ pub fn serve(settings: &Settings) -> Result<(), ServeError> {
 async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeError> {
     let snapshot =
         settings.snapshot.as_deref().map(SnapshotFile::at).transpose().map_err(ServeError::Snapshot)?;
-    let engine = engine(settings, snapshot.as_ref())?;
-    let engine = Arc::new(engine);
+    let engine = Arc::new(engine(settings, snapshot.as_ref())?);
     let doors = open(settings, passed).await?;
     let open: Vec<Door> = doors.iter().map(|(door, ..)| *door).collect();
     let shares = Shares::of_system(settings.max_connections, &open);
@@ -128,15 +141,16 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     engine.tokens.first_keys().await;
     let addresses: Vec<(Door, String)> =
         doors.iter().map(|(door, _, address)| (*door, address.clone())).collect();
-    banner::print(&engine, settings, &addresses);
     let resp_settings =
         resp::Settings { limits: resp::Limits::default(), password: settings.resp_password.clone() };
-    let operations = operations(&engine, settings, shares.of_door(Door::Admin))?;
+    let operations = operations(&engine, settings, shares.of_door(Door::Admin), &addresses)?;
+    greet(&engine, settings, &addresses, &operations).await;
     let (telemetry, exporting) = telemetry::begin(&engine).unzip();
     let gatehouse = Arc::new(Gatehouse {
         engine: Arc::clone(&engine),
         operations: Arc::new(operations),
         resp: Arc::new(resp_settings),
+        wrong_passwords: WrongPasswords::new().map_err(ServeError::Policy)?,
         idle_timeout: settings.idle_timeout,
         body_room: BodyRoom::new(BODIES_BYTES_MAX),
         telemetry,
@@ -199,7 +213,7 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
             false
         }
     };
-    put_away(&engine).await;
+    put_away(&gatehouse).await;
     if let Some(saving) = saving {
         saving.end(settings.grace, &signals).await;
     }
@@ -214,11 +228,19 @@ async fn run(settings: &Settings, passed: PassedSockets) -> Result<(), ServeErro
     Ok(())
 }
 
+/// The tables of the buckets, as set. A size that follows the machine's memory gives way to that of the snapshot.
+fn tables(settings: &Settings) -> LimiterBuilder {
+    let keys = settings.max_keys.keys;
+    let builder = Limiter::builder().keys_max(keys).explicit_keys_max(keys);
+    let builder = builder.table_full(settings.table_full).log_entries_max(settings.log_entries_max);
+    builder.adopt_saved_size(settings.max_keys.adopted_max())
+}
+
 /// The engine, with its buckets here or in a shared store.
 fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine, ServeError> {
     let source = settings.policy.clone().map_or(PolicySource::Embedded, PolicySource::File);
     let engine = match &settings.store {
-        Store::Memory => Engine::new(source, settings.max_keys, snapshot),
+        Store::Memory => Engine::new(source, tables(settings), snapshot),
         Store::Shared(url) => {
             let ledger = RedisLedger::open(url, &LedgerOptions::default()).map_err(ServeError::Store)?;
             Engine::over(source, ledger)
@@ -230,8 +252,23 @@ fn engine(settings: &Settings, snapshot: Option<&SnapshotFile>) -> Result<Engine
     Ok(engine)
 }
 
+/// Warns once of each field of rules that has no effect, since the buckets are not in memory.
+fn warn_of_memory_only(policy: &Policy) {
+    let with_mode = policy.rules.iter().find(|rule| rule.table.table_full.is_some());
+    let with_bound = policy.rules.iter().find(|rule| rule.table.log_entries_max.is_some());
+    for (field, rule) in [("table_full", with_mode), ("log_entries_max", with_bound)] {
+        let Some(rule) = rule else { continue };
+        tracing::warn!(
+            "`{field}` of rules has no effect with a shared store: it applies to memory only; leave it out (rule {})",
+            rule.name
+        );
+    }
+}
+
 /// Ends what is kept elsewhere: what is on its way there arrives, within a few seconds.
-async fn put_away(engine: &Engine) {
+async fn put_away(Gatehouse { engine, operations, wrong_passwords, .. }: &Gatehouse) {
+    wrong_passwords.log_rest();
+    operations.end_start_token();
     if let Some(violations) = &engine.violations {
         // Within three seconds. What is not stored then is counted as dropped.
         violations.close().await;
@@ -245,13 +282,36 @@ async fn put_away(engine: &Engine) {
     }
 }
 
-/// What the admin door stands on.
-fn operations(engine: &Arc<Engine>, settings: &Settings, share: Share) -> Result<Operations, ServeError> {
+/// What the admin door stands on. Where the listener is on TCP, a viewer token of this start belongs to it; its file has the port in its
+/// name, so that several instances of one user have a file each.
+fn operations(
+    engine: &Arc<Engine>,
+    settings: &Settings,
+    share: Share,
+    addresses: &[(Door, String)],
+) -> Result<Operations, ServeError> {
     let (records, violations) = (engine.records.clone(), engine.violations.clone());
     let (token, hosts) = (settings.admin_token.clone(), Hosts::new(settings.admin_hosts.clone()));
     let operations =
         Operations::new(Arc::clone(engine), records, violations, token, hosts, share.connections);
-    Ok(operations.map_err(ServeError::Policy)?.with_playground(settings.playground))
+    let operations = operations.map_err(ServeError::Policy)?.with_playground(settings.playground);
+    let admin = addresses.iter().find(|(door, _)| *door == Door::Admin);
+    let Some(at) = admin.and_then(|(_, address)| address.parse::<SocketAddr>().ok()) else {
+        return Ok(operations);
+    };
+    let file = settings.state_dir.as_deref().map(|folder| token_file::path(folder, at.port()));
+    Ok(operations.with_start_token(file))
+}
+
+/// Prints the warnings about the policy and the banner. The banner says how to sign in if the admin listener is on, and the database says in
+/// time that it has no token.
+async fn greet(engine: &Engine, settings: &Settings, addresses: &[(Door, String)], operations: &Operations) {
+    if engine.ledger.is_some() {
+        warn_of_memory_only(&engine.limiter.policy());
+    }
+    let offer = timeout(FIRST_LOOK_MAX, operations.offer()).await.ok().flatten();
+    let has_admin = addresses.iter().any(|(door, _)| *door == Door::Admin);
+    banner::print(engine, settings, addresses, offer.filter(|_| has_admin).as_ref());
 }
 
 /// Opens every door that is not off. One whose socket was passed to us is open already, wherever the settings would have it.

@@ -22,6 +22,7 @@ mod health;
 mod held;
 mod http1;
 mod http2;
+mod http2_refusal;
 mod number;
 mod openapi;
 mod original;
@@ -42,7 +43,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::{Request, Response};
+use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
@@ -58,14 +59,22 @@ pub(crate) use self::body_room::{BODIES_BYTES_MAX, BodyRoom, NoRoom, Taken};
 // A request that is described at another door is decided by the same code.
 pub(crate) use answer::{Form, Told, millis_up, text as reply_text};
 pub(crate) use body::{Whole, read as read_body};
-pub(crate) use facts::{answer as answer_facts, decided as decide_facts};
+pub(crate) use facts::{accept as accept_facts, answer as answer_facts, decided as decide_facts};
 pub(crate) use number::{tokens as tokens_text, true_cost as cost_of};
 pub(crate) use problem::{Problem, shown};
 pub(crate) use reply_body::ReplyBody;
 pub(crate) use wire::{RawCheck, RawHeaders, Text};
 
-/// Longest head of a request, in bytes; longer ones get 431, and so do those with more than 100 fields.
+/// Longest head of a request, in bytes; longer ones get 431.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
+/// Most fields of a head; more get 431. hyper has the same maximum for HTTP/1.1.
+const HEAD_FIELDS_MAX: usize = 100;
+
+/// Names the field that every reply of the http listener carries: the status that was decided.
+///
+/// It differs from the status of the response for nginx, which takes 403 alone, and with `?status=200`. Its presence tells a
+/// proxy or middleware that the reply is Tollgate's and not one of another program on the way.
+pub(crate) const STATUS_FIELD: &str = "tollgate-status";
 
 pub(crate) type Reply = Response<ReplyBody>;
 
@@ -136,6 +145,12 @@ async fn answer_at(
         }
         _ => route::answer_about_us(gatehouse, door, &request),
     }
+}
+
+/// Adds the status field to a reply that does not carry it yet.
+fn mark_status(reply: &mut Reply) {
+    let status = HeaderValue::from(reply.status().as_u16());
+    reply.headers_mut().entry(STATUS_FIELD).or_insert(status);
 }
 
 #[cfg(test)]

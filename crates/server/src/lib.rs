@@ -14,8 +14,8 @@ mod address;
 mod door;
 mod settings;
 
-mod accept_faults;
 mod acceptor;
+mod event_pace;
 mod http;
 mod last_words;
 mod lingering;
@@ -40,14 +40,18 @@ mod reload;
 mod shared_store;
 mod snapshots;
 mod talkers;
+mod token_file;
 mod tokens;
 
 mod banner;
 mod healthcheck;
 mod logs;
+mod memory_limit;
 mod service_manager;
 mod stopping;
 mod telemetry;
+#[cfg(test)]
+mod test_log;
 mod trust;
 mod turn;
 
@@ -60,6 +64,7 @@ pub use gatehouse::{ServeError, serve};
 pub use healthcheck::{HealthError, healthcheck};
 pub use listener::BindError;
 pub use logs::begin as begin_logs;
+pub use memory_limit::{MaxKeys, MaxKeysOrigin};
 pub use passed_sockets::PassedError;
 pub use policy_source::{EMBEDDED_POLICY, PolicyFault};
 pub use settings::{
@@ -67,4 +72,5 @@ pub use settings::{
     resolve,
 };
 pub use snapshots::SnapshotPlaceError;
+pub use token_file::{path as start_token_path, read as read_start_token};
 pub use trust::tls_of_machine;

@@ -1,15 +1,20 @@
 //! A door that is open: a socket that accepts connections.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener, UnixSocket, UnixStream, lookup_host};
 
 use crate::address::Address;
 use crate::door::Door;
 use crate::passed_sockets::PassedSocket;
+
+/// Connections that wait to be accepted. The system lowers it to its own maximum (`net.core.somaxconn`).
+///
+/// Beyond it the system drops connection requests, and a client tries again after a second: longer than a proxy waits.
+const BACKLOG_MAX: u32 = 4_096;
 
 /// A socket that accepts connections.
 #[derive(Debug)]
@@ -88,9 +93,24 @@ impl Listener {
 }
 
 async fn tcp(host: &str, port: u16) -> io::Result<(Listener, String)> {
-    let listener = TcpListener::bind((host, port)).await?;
-    let address = listener.local_addr()?.to_string();
-    Ok((Listener::Tcp(listener), address))
+    let mut refused = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host((host, port)).await? {
+        match tcp_at(address) {
+            Ok(listener) => {
+                let address = listener.local_addr()?.to_string();
+                return Ok((Listener::Tcp(listener), address));
+            }
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn tcp_at(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG_MAX)
 }
 
 fn unix(path: &Path) -> io::Result<Listener> {
@@ -99,7 +119,9 @@ fn unix(path: &Path) -> io::Result<Listener> {
     if is_socket && std::os::unix::net::UnixStream::connect(path).is_err() {
         std::fs::remove_file(path)?;
     }
-    let listener = UnixListener::bind(path)?;
+    let socket = UnixSocket::new_stream()?;
+    socket.bind(path)?;
+    let listener = socket.listen(BACKLOG_MAX)?;
     Ok(Listener::Unix { listener, _file: Some(SocketFile(path.to_owned())) })
 }
 
@@ -123,3 +145,22 @@ impl std::fmt::Display for BindError {
 }
 
 impl std::error::Error for BindError {}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream as BlockingStream;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_burst_of_connections_waits_to_be_accepted() {
+        let address = Address::Tcp { host: "127.0.0.1".to_owned(), port: 0 };
+        let (_listener, address) = Listener::bind(Door::Http, &address).await.unwrap().unwrap();
+        let address: SocketAddr = address.parse().unwrap();
+        // Nothing is accepted. A dropped connection request would be repeated after a second.
+        let connect = || BlockingStream::connect_timeout(&address, Duration::from_millis(900)).unwrap();
+        let streams: Vec<BlockingStream> = (0..500).map(|_| connect()).collect();
+        assert_eq!(streams.len(), 500);
+    }
+}

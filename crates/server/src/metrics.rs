@@ -46,6 +46,7 @@ pub(crate) struct Metrics {
     shed: Family<Labels, Counter>,
     requests_shed: Family<Labels, Counter>,
     snapshots: Family<Labels, Counter>,
+    wrong_passwords: Counter,
     pub(crate) spans: Spans,
 }
 
@@ -113,6 +114,12 @@ impl Metrics {
             "Requests turned away because there was no room for them or their answers",
             requests_shed.clone(),
         );
+        let wrong_passwords = Counter::default();
+        registry.register(
+            "resp_auth_failures",
+            "Wrong passwords sent to the RESP listener by AUTH or HELLO",
+            wrong_passwords.clone(),
+        );
         let spans = Spans::registered(&mut registry);
         for result in ["ok", "refused"] {
             let _ = reloads.get_or_create(&[("result", result)]);
@@ -134,6 +141,7 @@ impl Metrics {
             shed,
             requests_shed,
             snapshots,
+            wrong_passwords,
             spans,
         }
     }
@@ -168,6 +176,11 @@ impl Metrics {
 
     pub(crate) fn note_shed(&self, door: Door) {
         self.shed.get_or_create(&[("door", door.name())]).inc();
+    }
+
+    /// Counts wrong passwords of the RESP listener.
+    pub(crate) fn note_wrong_passwords(&self, count: u32) {
+        self.wrong_passwords.inc_by(count.into());
     }
 
     pub(crate) fn note_request_shed(&self, door: Door) {

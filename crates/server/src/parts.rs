@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use tollgate::policy::{
-    Composition, Mistake, Mistakes, ORDERS_STANDING_MAX, Policy, Source, Sources, StandingOrder,
+    Composition, Mistake, Mistakes, ORDERS_STANDING_MAX, Policy, Source, Sources, StandingOrder, Stop,
 };
 
 use crate::filed::{Filed, FiledRules};
@@ -39,22 +39,35 @@ impl Parts {
 
     /// The policy that they make.
     pub(crate) fn compose(&self, now_unix_s: i64) -> Result<Composition, PolicyFault> {
+        self.compose_until(now_unix_s, &Stop::default())
+    }
+
+    /// The same, refused as soon as another thread asks to stop.
+    pub(crate) fn compose_until(&self, now_unix_s: i64, stop: &Stop) -> Result<Composition, PolicyFault> {
         let sources = Sources {
             file: Some((&self.text.name, &self.text.text)),
             entries: &self.rules.entries,
             plain_rows: &self.rules.rows,
             orders: &self.orders,
             now_unix_s,
+            stop: Some(stop),
         };
         Policy::compose(&sources).map_err(PolicyFault::Mistakes)
     }
 
     /// The same without the orders that have mistakes, such as those about a rule that is gone, and without those that are too many.
-    pub(crate) fn with_sound_orders(mut self, now_unix_s: i64) -> Parts {
+    pub(crate) fn with_sound_orders(self, now_unix_s: i64) -> Parts {
+        self.with_sound_orders_until(now_unix_s, &Stop::default())
+    }
+
+    /// The same; as soon as another thread asks to stop, the orders stay as they are.
+    pub(crate) fn with_sound_orders_until(mut self, now_unix_s: i64, stop: &Stop) -> Parts {
         self.keep_orders(|at, _| at < ORDERS_STANDING_MAX);
         // Not all mistakes are shown at once.
         for _ in 0..ROUNDS_MAX {
-            let Err(PolicyFault::Mistakes(mistakes)) = self.compose(now_unix_s) else { return self };
+            let Err(PolicyFault::Mistakes(mistakes)) = self.compose_until(now_unix_s, stop) else {
+                return self;
+            };
             let broken: HashSet<i64> = mistakes.iter().filter_map(of_order).collect();
             if broken.is_empty() {
                 return self;

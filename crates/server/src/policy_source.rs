@@ -18,7 +18,7 @@ use tollgate::policy::Mistakes;
 const POLICY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
 /// The policy that is in force when none is given.
-pub const EMBEDDED_POLICY: &str = "{name: per-client, limit_keys: [\"ip:address\"], rate: 5/s, burst: 10}";
+pub const EMBEDDED_POLICY: &str = "{name: per-client, scope: ip, rate: 5/s, burst: 10}";
 
 /// Where the policy is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,6 +169,12 @@ mod tests {
         };
         assert_eq!((0..20).filter(|_| limiter.check(&ask(1)).is_admitted()).count(), 10);
         assert!(limiter.check(&ask(2)).is_admitted());
+    }
+
+    #[test]
+    fn the_embedded_policy_has_no_lint() {
+        let policy = Policy::parse("embedded", EMBEDDED_POLICY).unwrap();
+        assert!(policy.lints().is_empty(), "{:?}", policy.lints());
     }
 
     #[test]

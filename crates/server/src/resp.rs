@@ -33,6 +33,7 @@ mod batch;
 mod cell;
 mod cell_error;
 mod terms;
+mod transaction;
 
 mod check;
 mod described;

@@ -6,7 +6,7 @@ use tollgate::{Decision, Refused};
 
 use crate::door::Door;
 use crate::engine::Engine;
-use crate::http::{RawCheck, RawHeaders, Text, answer_facts, decide_facts, millis_up};
+use crate::http::{RawCheck, RawHeaders, Text, accept_facts, answer_facts, decide_facts, millis_up};
 use crate::resp::{Described, Told};
 
 /// What the policy in force decides; or what is wrong with the request, naming the field and the cure.
@@ -14,6 +14,11 @@ pub(crate) async fn decide(engine: &Engine, request: &Described<'_>) -> Result<T
     let decision = decide_facts(engine, &raw(request), request.is_peek, Door::Resp).await;
     let decision = decision.map_err(|problem| problem.detail().to_owned())?;
     Ok(tell(engine, &decision, request.is_peek))
+}
+
+/// Returns what is wrong with a described request, without deciding it.
+pub(crate) fn accept(engine: &Engine, request: &Described<'_>) -> Result<(), String> {
+    accept_facts(engine, &raw(request)).map_err(|problem| problem.detail().to_owned())
 }
 
 /// The same request as JSON would have it.

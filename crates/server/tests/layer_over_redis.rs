@@ -88,11 +88,14 @@ async fn a_layer_whose_store_was_killed_goes_on_by_its_rules_and_never_fails() {
     needs_redis!();
     let policy = "{store: {deadline: 50ms, instances_max: 2}, rules: [
         {name: local, scope: ip, path: /local, rate: 1/h, burst: 10},
+        {name: other, scope: ip, path: /local/other, rate: 1/h, burst: 10},
         {name: open, scope: ip, path: /open, rate: 1/h, burst: 1, on_store_failure: open},
         {name: closed, scope: ip, path: /closed, rate: 1/h, burst: 99, on_store_failure: closed}]}";
     let mut server = RedisServer::start("").await;
     let layer = layer(&server.url(), policy).await;
     server.kill();
+    // Until the store counts as unreachable, a client that it was never asked about is denied.
+    while get(&layer, "/local/other").await.status != StatusCode::OK {}
     let mut admitted = [0; 2];
     for _ in 0..30 {
         for (path, admitted) in ["/local", "/open"].into_iter().zip(&mut admitted) {

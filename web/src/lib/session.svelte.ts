@@ -10,7 +10,7 @@ export interface Who {
   readonly role: Role;
   /** Whether a cookie of ours says so. */
   readonly session?: boolean;
-  /** No token is configured at all: this machine may look without one. */
+  /** The page came over a Unix socket, which may read without a token while there is none. */
   readonly open?: boolean;
 }
 
@@ -22,6 +22,8 @@ let standing = $state<Standing>('asking');
 let whyOut = $state.raw<Problem | null>(null);
 /** Whether the playground is open to strangers. */
 let isPlaygroundOpen = $state(false);
+/** The token of a link that would replace the session, until the user answers. */
+let offered = $state.raw<string | null>(null);
 
 const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 
@@ -38,6 +40,10 @@ export const session = {
   },
   get isPlaygroundOpen(): boolean {
     return isPlaygroundOpen;
+  },
+  /** Number of the token in a link that waits for an answer, or `null`. */
+  get offeredToken(): string | null {
+    return offered === null ? null : tokenNumber(offered);
   },
   /** Whether whoever is signed in may do what takes this role. */
   may(role: Role): boolean {
@@ -85,19 +91,48 @@ export async function signOut(): Promise<void> {
   await look();
 }
 
-/** Signs in by `#sign-in=TOKEN`, as `tollgate demo --live` prints it, and takes the token out of the address. */
+/** Signs in with the token of the link, which replaces the session. */
+export async function acceptOffered(): Promise<void> {
+  if (offered !== null) await signIn(offered);
+}
+
+export function dismissOffered(): void {
+  offered = null;
+}
+
+/** The number in `tg_<number>_<secret>`; other tokens have none. */
+function tokenNumber(token: string): string {
+  return /^tg_([^_]+)_/.exec(token)?.[1] ?? 'without a number';
+}
+
+/**
+ * Signs in by `#sign-in=TOKEN`, as `tollgate serve` and `tollgate demo --live` print it, and takes the token out of the address. A link
+ * with another token than that of the open session waits for {@link acceptOffered}: what is done next is signed with its name.
+ */
 export async function begin(): Promise<void> {
-  const given = /^#sign-in=(.+)$/.exec(location.hash)?.[1];
-  if (given !== undefined) {
-    history.replaceState(null, '', location.pathname + location.search);
-    try {
-      await signIn(decodeURIComponent(given));
-      return;
-    } catch (error) {
-      if (error instanceof Problem) whyOut = error;
-    }
-  }
+  const given = linkedToken();
   await look();
+  if (given === null) return;
+  if (who?.session === true && who.token !== tokenNumber(given)) {
+    offered = given;
+    return;
+  }
+  try {
+    await signIn(given);
+  } catch (error) {
+    if (error instanceof Problem) whyOut = error;
+  }
+}
+
+function linkedToken(): string | null {
+  const given = /^#sign-in=(.+)$/.exec(location.hash)?.[1];
+  if (given === undefined) return null;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    return decodeURIComponent(given);
+  } catch {
+    return given;
+  }
 }
 
 // Of several tabs that were signed out, all are signed in again where one is.

@@ -4,7 +4,7 @@
  */
 
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 export interface Setup {
   /** In YAML. */
   readonly policy: string;
-  /** Without a token, this machine may look and nobody may change anything. */
+  /** Without a token in the database, the token is the viewer token of the start. */
   readonly hasToken?: boolean;
   readonly playground?: 'open' | 'signed-in';
 }
@@ -30,7 +30,7 @@ export class Server {
   admin = '';
   /** Where clients ask. */
   http = '';
-  readonly token: string;
+  token: string;
   #folder = mkdtempSync(join(tmpdir(), 'tollgate-browser-'));
   #shell: ChildProcess | undefined;
   #log: string[] = [];
@@ -76,6 +76,12 @@ export class Server {
     await this.#run(new URL(this.http).host, new URL(this.admin).host);
   }
 
+  /** The viewer token that the service keeps in its state directory. */
+  #startToken(): string {
+    const file = join(this.#folder, `admin-${new URL(this.admin).port}.token`);
+    return readFileSync(file, 'utf8').trimEnd();
+  }
+
   #ask(...words: string[]): string {
     const env = environment(this.#folder);
     return execFileSync(PROGRAM, [...words, ...this.#records()], { env, encoding: 'utf8', stdio: 'pipe' });
@@ -105,6 +111,7 @@ export class Server {
       shell.stdout.on('data', hear);
       shell.stderr.on('data', hear);
     });
+    if (this.setup.hasToken === false) this.token = this.#startToken();
   }
 
   /** Whether this line says that all doors are open. */

@@ -1,9 +1,10 @@
 //! Where an admin door is: `http://host:port`, `https://host:port` or `unix:PATH`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 
-use tollgate_server::Address;
+use tollgate_server::{Address, start_token_path};
 
 /// Where the admin door of a server on this machine is, unless somebody moved it.
 pub(super) const USUAL: &str = "http://127.0.0.1:8082";
@@ -55,6 +56,15 @@ impl AdminUrl {
         }
     }
 
+    /// Returns the file in which a server on this machine keeps the viewer token of its start. `None` for other machines, for TLS and for
+    /// Unix sockets.
+    pub(super) fn start_token_path(&self, state_dir: &Path) -> Option<PathBuf> {
+        let AdminUrl::Http { is_tls: false, host, port } = self else { return None };
+        let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
+        let is_here = host == "localhost" || host.parse().is_ok_and(is_loopback);
+        is_here.then(|| start_token_path(state_dir, *port))
+    }
+
     /// What the field `Host` says.
     pub(super) fn authority(&self) -> String {
         match self {
@@ -92,6 +102,18 @@ mod tests {
             ("unix:///run/a.sock", "unix:/run/a.sock"),
         ] {
             assert_eq!(AdminUrl::parse(text).unwrap().to_string(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn start_token_is_for_servers_on_this_machine() {
+        let path = |url: &str| AdminUrl::parse(url).unwrap().start_token_path(Path::new("/state"));
+        for url in ["http://127.0.0.1:8082", "http://localhost:8082", "http://[::1]:8082"] {
+            assert_eq!(path(url).as_deref(), Some(Path::new("/state/admin-8082.token")), "{url}");
+        }
+        assert_eq!(path("http://127.0.0.1:8083").as_deref(), Some(Path::new("/state/admin-8083.token")));
+        for url in ["http://192.0.2.7:8082", "https://127.0.0.1:8082", "unix:/a"] {
+            assert_eq!(path(url), None, "{url}");
         }
     }
 

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,9 +28,10 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::admin_error::{AdminError, Fault};
 use super::admin_url::{self, AdminUrl};
 use super::problem_document::ProblemDocument;
-use super::token::Token;
+use super::token::{NoToken, Token};
 use super::{AdminFlags, Target};
 use crate::problem::Problem;
+use crate::serve;
 
 /// Names the door in place of the flag.
 const VARIABLE: &str = "TOLLGATE_ADMIN_URL";
@@ -46,6 +48,8 @@ pub(crate) struct AdminDoor {
     runtime: Runtime,
     url: AdminUrl,
     authorization: Option<HeaderValue>,
+    /// Where the viewer token of the server's start was looked for, if it is not there.
+    missing_token_file: Option<PathBuf>,
 }
 
 impl AdminDoor {
@@ -53,8 +57,17 @@ impl AdminDoor {
     pub(crate) fn of(flags: &AdminFlags) -> Result<AdminDoor, Problem> {
         let variable = |name: &str| std::env::var(name).ok();
         let url = url_of(flags.admin_url.as_deref(), variable(VARIABLE).as_deref())?;
-        let token = Token::find(flags.token_file.as_deref(), variable)
-            .map_err(|none| AdminError::Setting { is_usage: none.is_usage, why: none.why })?;
+        let refused = |none: NoToken| AdminError::Setting { is_usage: none.is_usage, why: none.why };
+        let mut token = Token::find(flags.token_file.as_deref(), variable).map_err(refused)?;
+        let state_dir = || flags.state_dir.clone().or_else(serve::state_dir);
+        let start_token_file = match token {
+            None => state_dir().and_then(|folder| url.start_token_path(&folder)),
+            Some(_) => None,
+        };
+        if let Some(path) = &start_token_file {
+            token = Token::of_start(path).map_err(refused)?;
+        }
+        let missing_token_file = start_token_file.filter(|_| token.is_none());
         let authorization = token.and_then(|token| {
             let mut value = HeaderValue::from_str(&token.authorization()).ok()?;
             value.set_sensitive(true);
@@ -63,7 +76,7 @@ impl AdminDoor {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|error| AdminError::Silent { url: url.to_string(), fault: Fault::Connect(error) })?;
-        Ok(AdminDoor { runtime, url, authorization })
+        Ok(AdminDoor { runtime, url, authorization, missing_token_file })
     }
 
     /// Where it is, for people.
@@ -159,7 +172,9 @@ impl AdminDoor {
             let body = self.whole(response).await?;
             let title = status.canonical_reason().unwrap_or_default();
             let document = ProblemDocument::read(status.as_u16(), title, &body);
-            Err(AdminError::Refused(Box::new(ProblemDocument { retry_after_s, ..document })))
+            let missing_token_file = self.missing_token_file.clone();
+            let document = ProblemDocument { retry_after_s, missing_token_file, ..document };
+            Err(AdminError::Refused(Box::new(document)))
         });
         tokio::select! {
             taken = &mut taken => return taken,

@@ -1,7 +1,9 @@
 //! What the door says is wrong (RFC 9457), as sentences for people.
 
-use serde::Deserialize;
 use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
 
 use crate::visible::{visible, visible_lines};
 
@@ -25,6 +27,9 @@ pub(crate) struct ProblemDocument {
     /// How long to wait, in whole seconds: not in the document but beside it.
     #[serde(skip)]
     pub(crate) retry_after_s: Option<u64>,
+    /// Where the viewer token of the server's start was looked for, if it is not there: not in the document either.
+    #[serde(skip)]
+    pub(crate) missing_token_file: Option<PathBuf>,
 }
 
 /// How a token comes to the door.
@@ -63,6 +68,12 @@ impl fmt::Display for ProblemDocument {
             (404, "") => f.write_str("; use the `tollgate` of the server's release")?,
             (403, "host_not_allowed") => f.write_str(", or use the address in --admin-url")?,
             _ => {}
+        }
+        if let Some(path) = self.missing_token_file.as_ref().filter(|_| self.reason == "no_token_configured")
+        {
+            let state_dir =
+                "if the server has another state directory, name it with --state-dir or TOLLGATE_STATE_DIR";
+            write!(f, "; there is no file '{}': {state_dir}", path.display())?;
         }
         if let Some(seconds) = self.retry_after_s {
             write!(f, "; wait {seconds} s")?;

@@ -1,9 +1,10 @@
-//! The token that is sent: from a file or the environment, never from the command line, where everybody on the machine could read it.
+//! The token that is sent: from a file or the environment, else the viewer token of a local server's start. Never from the command line,
+//! which other users of the machine can read.
 
 use std::fmt;
 use std::path::Path;
 
-use tollgate_server::read_secret;
+use tollgate_server::{read_secret, read_start_token};
 
 /// Holds the token.
 const VARIABLE: &str = "TOLLGATE_ADMIN_TOKEN";
@@ -41,6 +42,16 @@ impl Token {
             (None, Some(path)) => Token::of_file(FILE_VARIABLE, &path).map(Some),
             (None, None) => Ok(None),
         };
+        found.map_err(|why| NoToken { is_usage: false, why })
+    }
+
+    /// Returns the viewer token that a server of this user keeps at `path` while there is no other token. `None` if there is no such file.
+    pub(super) fn of_start(path: &Path) -> Result<Option<Token>, NoToken> {
+        let found = read_start_token(path)
+            .map_err(|why| format!("'{}' is not used: {why}, or put a token into {VARIABLE}", path.display()))
+            .and_then(|text| {
+                text.map(|text| Token::checked(&format!("the file '{}'", path.display()), text)).transpose()
+            });
         found.map_err(|why| NoToken { is_usage: false, why })
     }
 
@@ -101,5 +112,22 @@ mod tests {
         }
         let refused = found(&[(VARIABLE, "tg_a_b"), (FILE_VARIABLE, "/f")]).unwrap_err();
         assert!(refused.why.contains("unset one") && !refused.why.contains("tg_a_b"), "{refused:?}");
+    }
+
+    #[test]
+    fn start_token_that_others_may_write_is_refused() {
+        let folder = std::env::temp_dir().join(format!("tollgate-start-token-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("admin-8082.token");
+        assert_eq!(Token::of_start(&file), Ok(None));
+        std::fs::write(&file, "tg_start_1\n").unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        assert_eq!(Token::of_start(&file), Ok(Some(Token("tg_start_1".to_owned()))));
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        let refused = Token::of_start(&file).unwrap_err();
+        for told in ["admin-8082.token' is not used", "0644", VARIABLE] {
+            assert!(refused.why.contains(told), "{refused:?}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

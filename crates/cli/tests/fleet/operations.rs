@@ -114,6 +114,6 @@ async fn a_look_is_true(instances: &[Instance]) {
     #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
     let differs_ms = (said_ms - told_ms as f64).abs();
     assert!(differs_ms <= 1.0, "the balance and the wait are of one moment: {look}");
-    tokio::time::sleep(Duration::from_millis(after)).await;
+    tokio::time::sleep(Duration::from_millis(told_ms)).await;
     assert_eq!(check(last).status, 200, "when the time has come, it is admitted");
 }

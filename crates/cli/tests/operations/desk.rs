@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 
 use serde_json::Value;
 
+use crate::http_client::{Answer, Connection};
 use crate::scratch::Scratch;
 use crate::server::{PATIENCE, Server, tollgate};
 
@@ -91,6 +92,37 @@ impl Desk {
         let ran = self.run(words);
         assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{words:?}: {}", ran.stderr);
         ran.stderr
+    }
+
+    /// Sends a body to `/admin/v1/…` without waiting for the response.
+    pub(crate) fn send_admin(&self, method: &str, path: &str, body: &Value) -> Connection {
+        let mut connection = Connection::to(self.server.address("admin"));
+        let (token, body) = (&self.token, body.to_string());
+        let length = body.len();
+        connection.send(format!(
+            "{method} /admin/v1/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        ));
+        connection
+    }
+
+    /// The response to a body for `/admin/v1/…`.
+    pub(crate) fn post_admin(&self, path: &str, body: &Value) -> Answer {
+        self.send_admin("POST", path, body).answer()
+    }
+
+    /// The processor time that the server has used, in hundredths of a second.
+    pub(crate) fn processor_ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.server.id())).unwrap();
+        let after_name = stat.rsplit(')').next().unwrap().split_whitespace();
+        after_name.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    }
+
+    /// A fifth of a second.
+    #[expect(clippy::unused_self, reason = "reads as `wait_until` does")]
+    pub(crate) fn pause(&self) {
+        let (_keep, never) = channel::<()>();
+        let _ = never.recv_timeout(std::time::Duration::from_millis(200));
     }
 
     /// Whether a request of this user is admitted.

@@ -1,5 +1,7 @@
 //! `tollgate keys`.
 
+use serde_json::json;
+
 use crate::desk::{Desk, POLICY};
 
 #[test]
@@ -144,4 +146,47 @@ fn what_makes_no_sense_is_refused_with_its_cure() {
         let complaint = desk.complaint(words, code);
         assert!(complaint.starts_with("error: ") && complaint.contains(told), "{words:?}: {complaint}");
     }
+}
+
+/// K40: a block that was ordered over the admin API looks at every value of the field.
+#[test]
+fn ordered_block_is_not_evaded_by_a_second_value() {
+    let policy = r#"rules: [{name: keyed, limit_keys: ["header:x-api-key"], missing: skip, rate: 9/s, burst: 99},
+        {name: session, limit_keys: ["cookie:session"], missing: skip, rate: 9/s, burst: 99}]"#;
+    let desk = Desk::new(policy);
+    let status = |lines: &[&[u8]]| {
+        let mut http = desk.server.http();
+        let mut head =
+            b"GET /v1/forward-auth/traefik HTTP/1.1\r\nhost: test\r\nx-forwarded-for: 192.0.2.7\r\n\
+                         x-forwarded-method: GET\r\nx-forwarded-uri: /\r\n"
+                .to_vec();
+        for line in lines {
+            head.extend([line, &b"\r\n"[..]].concat());
+        }
+        head.extend(b"\r\n");
+        http.send(head);
+        http.answer().status
+    };
+    let field: &[u8] = b"x-api-key: leaked";
+    let cookie: &[u8] = b"cookie: session=stolen";
+    assert_eq!([status(&[field]), status(&[cookie])], [200, 200]);
+    for (rule, who) in [("keyed", "key:header:x-api-key=leaked"), ("session", "key:cookie:session=stolen")] {
+        let order = json!({ "kind": "block", "rule": rule, "who": who, "reason": "stolen" });
+        let given = desk.post_admin("orders", &order);
+        assert_eq!(given.status, 201, "{}", given.body);
+    }
+    desk.wait_until("both are blocked", || [status(&[field]), status(&[cookie])] == [403, 403]);
+    for lines in [
+        &[field, field][..],
+        &[field, b"x-api-key:"],
+        &[b"x-api-key: other", field],
+        &[b"x-api-key: \xff", field],
+        &[cookie, cookie],
+        &[b"cookie: session=stolen; session=stolen"],
+        &[b"cookie: session=stolen; x=\xff"],
+    ] {
+        let shown: Vec<_> = lines.iter().map(|line| String::from_utf8_lossy(line)).collect();
+        assert_eq!(status(lines), 403, "{shown:?}");
+    }
+    assert_eq!(status(&[b"x-api-key: other"]), 200);
 }

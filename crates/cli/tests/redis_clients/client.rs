@@ -47,6 +47,9 @@ pub(crate) trait Client: Sized {
 
     /// All requests before the first reply is read.
     fn pipeline(&mut self, requests: &[Vec<String>]) -> Vec<Replied>;
+
+    /// All requests between MULTI and EXEC, as the library's own transactions send them. Returns the replies, or why EXEC aborted.
+    fn transaction(&mut self, requests: &[Vec<String>]) -> Result<Vec<Replied>, Refusal>;
 }
 
 /// redis-py.
@@ -88,9 +91,9 @@ impl Driven {
         self.order(&order).map(|_| self)
     }
 
-    fn pipeline(&mut self, requests: &[Vec<String>]) -> Vec<Replied> {
-        let replies = self.order(&json!({"do": "pipeline", "requests": requests})).unwrap();
-        replies.as_array().unwrap().iter().map(replied).collect()
+    fn all(&mut self, verb: &str, requests: &[Vec<String>]) -> Result<Vec<Replied>, Refusal> {
+        let replies = self.order(&json!({"do": verb, "requests": requests}))?;
+        Ok(replies.as_array().unwrap().iter().map(replied).collect())
     }
 }
 
@@ -123,7 +126,11 @@ macro_rules! driven {
             }
 
             fn pipeline(&mut self, requests: &[Vec<String>]) -> Vec<Replied> {
-                self.0.pipeline(requests)
+                self.0.all("pipeline", requests).unwrap()
+            }
+
+            fn transaction(&mut self, requests: &[Vec<String>]) -> Result<Vec<Replied>, Refusal> {
+                self.0.all("transaction", requests)
             }
         }
     };

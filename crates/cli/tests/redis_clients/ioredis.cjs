@@ -34,6 +34,10 @@ const doing = {
     const replies = await client.pipeline(requests.map((words) => ['call', ...words])).exec();
     return replies.map(([error, reply]) => told(error ?? reply));
   },
+  async transaction({ requests }) {
+    const replies = await client.multi(requests.map((words) => ['call', ...words])).exec();
+    return replies.map(([error, reply]) => told(error ?? reply));
+  },
 };
 
 function told(reply) {

@@ -99,6 +99,36 @@ pub(crate) fn pipelines_of_thousands_are_answered_in_order<C: Client>() {
     }
 }
 
+/// The library's own transactions work as they do with redis-cell: each command is charged once, or none is if one was refused.
+pub(crate) fn transactions_charge_each_command_once<C: Client>() {
+    let server = Server::new();
+    for protocol in [2, 3] {
+        let mut client: C = connect(&server, protocol);
+        let key = format!("key-{protocol}");
+        let throttle = |count: &'static str| vec!["CL.THROTTLE", &key, "9", count, "3600"];
+        let owned = |requests: &[Vec<&str>]| -> Vec<Vec<String>> {
+            requests.iter().map(|words| words.iter().map(|word| (*word).to_owned()).collect()).collect()
+        };
+        let ip = format!("192.0.2.{protocol}");
+        let check = vec!["TOLLGATE.CHECK", "ip", &ip];
+        let requests = owned(&[throttle("1"), throttle("1"), check, vec!["ECHO", "hello"], throttle("1")]);
+        let replies: Vec<Value> =
+            client.transaction(&requests).unwrap().into_iter().map(Result::unwrap).collect();
+        let left: Vec<&Value> = [0, 1, 4].iter().map(|at| &replies[*at][2]).collect();
+        assert_eq!(left, [9, 8, 7], "{replies:?}");
+        assert_eq!((&as_map(replies[2].clone())["remaining"], &replies[3]), (&json!(2), &json!("hello")));
+        let refused = client.transaction(&owned(&[throttle("1"), throttle("one"), throttle("1")]));
+        let Err(Refusal::Reply(said) | Refusal::Failure(said)) = refused else { panic!("{refused:?}") };
+        assert!(
+            said.contains("EXECABORT") || said.contains("discarded") || said.contains("integer"),
+            "{said}"
+        );
+        let look = client.ask(&["CL.THROTTLE", &key, "9", "1", "3600", "0"]).unwrap();
+        assert_eq!(look[2], 7, "a refused transaction charges nothing: {look}");
+        assert_eq!(client.transaction(&owned(&[throttle("1")])).unwrap().len(), 1, "the connection lives on");
+    }
+}
+
 /// An error reply is an error of the library, with its text, and the connection lives on.
 pub(crate) fn an_error_reply_is_an_error<C: Client>() {
     let server = Server::new();
@@ -170,7 +200,7 @@ pub(crate) fn the_server_tells_of_itself<C: Client>() {
     let server = Server::new();
     for protocol in [2, 3] {
         let mut client: C = connect(&server, protocol);
-        assert_eq!(client.ask(&["COMMAND", "COUNT"]).unwrap(), 13);
+        assert_eq!(client.ask(&["COMMAND", "COUNT"]).unwrap(), 18);
         for asked in [&["COMMAND"][..], &["COMMAND", "DOCS"], &["COMMAND", "INFO", "tollgate.check"]] {
             let told = client.ask(asked).unwrap().to_string();
             assert!(told.contains("tollgate.check"), "{asked:?}: {told}");

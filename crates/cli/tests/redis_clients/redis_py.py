@@ -38,6 +38,12 @@ class Door:
             pipeline.execute_command(*words)
         return [told(reply) for reply in pipeline.execute(raise_on_error=False)]
 
+    def transaction(self, order):
+        pipeline = self.client.pipeline()
+        for words in order["requests"]:
+            pipeline.execute_command(*words)
+        return [told(reply) for reply in pipeline.execute(raise_on_error=False)]
+
 
 def told(reply):
     if isinstance(reply, redis.ResponseError | redis.AuthenticationError):

@@ -53,6 +53,16 @@ impl Client for RedisRs {
         };
         replies.into_iter().map(one).collect()
     }
+
+    fn transaction(&mut self, requests: &[Vec<String>]) -> Result<Vec<Replied>, Refusal> {
+        let mut pipeline = redis::pipe();
+        pipeline.atomic();
+        for words in requests {
+            pipeline.add_command(command(words));
+        }
+        let replies: Vec<redis::Value> = pipeline.query(&mut self.connection).map_err(refusal)?;
+        Ok(replies.into_iter().map(|reply| Ok(json(reply))).collect())
+    }
 }
 
 fn command<W: redis::ToRedisArgs>(words: &[W]) -> redis::Cmd {

@@ -31,7 +31,7 @@ fn each_beats_the_one_before_and_its_origin_is_told() {
     assert_eq!(find(&entries, "http"), ("127.0.0.1:7".into(), "flag --http".to_owned()));
     assert_eq!(find(&entries, "resp"), ("127.0.0.1:9".into(), "environment TOLLGATE_RESP".to_owned()));
     assert_eq!(find(&entries, "admin"), ("127.0.0.1:3".into(), format!("file {file}:3")));
-    assert_eq!(find(&entries, "max_keys"), ("100000".into(), "default".to_owned()));
+    assert_eq!(find(&entries, "max_keys"), ("auto".into(), "default".to_owned()));
     assert_eq!(find(&entries, "policy"), (Value::Null, "default".to_owned()));
 }
 
@@ -84,7 +84,7 @@ fn mistakes_are_one_line_with_place_value_and_cure() {
         &["config", "--max-keys", "0"],
         &[],
         2,
-        "error: --max-keys is '0': use a whole number from 1 to 20000000000",
+        "error: --max-keys is '0': use auto, or a whole number from 1 to 20000000000",
     );
     check(
         &["config", "--grace", "5"],
@@ -118,7 +118,7 @@ fn mistakes_in_the_file_have_their_line() {
     };
     assert_eq!(
         fault("http: off\nmax_keys: many\n"),
-        "error: F:2: `max_keys` is 'many': use a whole number from 1 to 20000000000"
+        "error: F:2: `max_keys` is 'many': use auto, or a whole number from 1 to 20000000000"
     );
     assert!(
         fault("\n\nhtpp: off\n")
@@ -160,7 +160,28 @@ fn a_secret_is_given_once_and_is_not_empty() {
         &["config", "--resp-password-file", &empty],
         &[],
         2,
-        "error: --resp-password-file is '': a secret is not empty; write one, or leave it out",
+        &format!(
+            "error: --resp-password-file is '{empty}': the file is empty; write the secret into it, or leave the setting out"
+        ),
+    );
+    let (secret, file) = ("put the secret there", "put the name of the secret's file there");
+    for (variable, name, fix) in [
+        ("TOLLGATE_RESP_PASSWORD", "serve", secret),
+        ("TOLLGATE_RESP_PASSWORD_FILE", "serve", file),
+        ("TOLLGATE_ADMIN_TOKEN", "serve", secret),
+        ("TOLLGATE_ADMIN_TOKEN_FILE", "config", file),
+        ("TOLLGATE_IDENTIFIERS_SECRET", "config", secret),
+        ("TOLLGATE_STORE_FILE", "config", file),
+    ] {
+        let expected =
+            format!("error: {variable} is '': the variable is set but empty; {fix}, or unset the variable");
+        check(&[name], &[(variable, "")], 1, &expected);
+    }
+    check(
+        &["serve"],
+        &[("TOLLGATE_RESP_PASSWORD", "sesame7")],
+        1,
+        "error: TOLLGATE_RESP_PASSWORD is '********': the password has 7 bytes; use 8 or more, as `openssl rand -hex 32` prints them",
     );
     let (code, said) = complaint({
         let mut command = tollgate(&["config"]);

@@ -109,6 +109,22 @@ fn what_a_proxy_does_not_say_is_not_guessed() {
         let refusal = http.request("GET", "/v1/forward-auth/caddy", &fields);
         assert_eq!(refusal.fault(), (400, at_fault.to_owned()));
     }
-    let contradiction = http.request("GET", "/v1/forward-auth/caddy/api", &[("x-forwarded-uri", "/free")]);
-    assert_eq!(contradiction.fault(), (400, "X-Forwarded-Uri".to_owned()));
+}
+
+#[test]
+fn path_suffix_ignores_forwarding_fields() {
+    let policy = "rules:\n  - {name: closed, host: admin.example, action: block}\n  - {name: api, scope: ip, path: /api, rate: 1/h, burst: 1}\n";
+    let (server, _scratch) = Server::with_policy(policy);
+    let mut http = server.http();
+    let forged =
+        "x-forwarded-host: free.example\r\nx-forwarded-uri: /free\r\nx-forwarded-method: OPTIONS\r\n";
+    let mut ask = |method: &str, host: &str, fields: &str| {
+        let line = format!("{method} /v1/forward-auth/haproxy/api HTTP/1.1\r\nhost: {host}\r\n");
+        http.send(format!("{line}{fields}content-length: 0\r\n\r\n"));
+        http.answer().status
+    };
+    assert_eq!(ask("GET", "admin.example", ""), 403);
+    assert_eq!(ask("GET", "admin.example", forged), 403);
+    assert_eq!(ask("GET", "shop.example", forged), 200);
+    assert_eq!(ask("POST", "shop.example", forged), 429, "the path is that of the request line");
 }

@@ -66,6 +66,27 @@ fn a_head_that_is_too_large_is_431_and_the_connection_goes_on() {
 }
 
 #[test]
+fn http2_head_of_more_than_100_fields_is_431() {
+    let server = Server::new(&["--metrics", "127.0.0.1:0"]);
+    run(async {
+        for door in ["http", "admin", "metrics"] {
+            let (client, _) = connect(server.address(door)).await;
+            for (fields, status) in [(100, 200), (101, 431), (400, 431)] {
+                let mut request = Request::get("http://localhost/livez");
+                for number in 0..fields {
+                    request = request.header(format!("x-{}", number % 150), "a");
+                }
+                let mut ready = client.clone().ready().await.unwrap();
+                let (response, _) = ready.send_request(request.body(()).unwrap(), true).unwrap();
+                let (answered, body) = answer(response).await;
+                assert_eq!(answered, status, "{door} {fields}: {body}");
+                assert!(status == 200 || body.contains("more than 100 fields"), "{body}");
+            }
+        }
+    });
+}
+
+#[test]
 fn so_many_requests_may_be_open_at_a_time_and_one_more_is_refused() {
     let server = Server::new(&[]);
     let mut frames = Frames::to(server.address("http"));

@@ -78,7 +78,7 @@ pub(crate) fn jwks(signers: &[&Signer]) -> String {
 }
 
 /// A token signed with a secret.
-pub(crate) fn with_secret(secret: &[u8], header: &Value, claims: &Value) -> String {
+pub(crate) fn with_secret(secret: &[u8], header: &Value, claims: &(impl ToString + ?Sized)) -> String {
     let signed = signed(header, claims);
     let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), signed.as_bytes());
     format!("{signed}.{}", encode(signature))
@@ -90,7 +90,7 @@ pub(crate) fn pro(user: &str) -> Value {
 }
 
 /// What is signed of a token.
-pub(crate) fn signed(header: &Value, claims: &Value) -> String {
+pub(crate) fn signed(header: &Value, claims: &(impl ToString + ?Sized)) -> String {
     format!("{}.{}", encode(header.to_string()), encode(claims.to_string()))
 }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::server::Server;
 
 #[test]
-fn without_a_policy_each_client_address_has_ten_at_once() {
+fn without_a_policy_each_client_has_ten_at_once() {
     let server = Server::new(&[]);
     let statuses = |ip: &str| -> Vec<u16> {
         (0..11).map(|_| server.post("/v1/check", &format!(r#"{{"ip": "{ip}"}}"#)).status).collect()
@@ -15,7 +15,10 @@ fn without_a_policy_each_client_address_has_ten_at_once() {
         assert!(statuses.starts_with(&[200; 10]), "{ip}: {statuses:?}");
     }
     assert!(
-        server.said.iter().any(|line| line.contains("5 per second and 10 at once for each client address"))
+        server
+            .said
+            .iter()
+            .any(|line| line.contains("5 per second and 10 at once for each client (an IPv4 address"))
     );
     assert!(server.said.iter().any(|line| line.contains("limits hold per instance")));
 }

@@ -144,3 +144,72 @@ fn checks_of_this_door_are_counted_and_looks_are_not() {
         assert!(page.contains(&line), "{page}");
     }
 }
+
+const PASSWORD: &str = "open sesame";
+
+fn with_password(flags: &[&str]) -> Server {
+    Server::with(flags, |command| command.env("TOLLGATE_RESP_PASSWORD", PASSWORD))
+}
+
+#[test]
+fn the_right_client_gets_in_while_silent_connections_wait() {
+    let server = with_password(&["--max-connections", "100", "--idle-timeout", "1s"]);
+    let mut silent: Vec<TcpStream> = (0..100).map(|_| connect(&server)).collect();
+    let mut client = connect(&server);
+    check(&mut client, &command(&["AUTH", PASSWORD]), "+OK\r\n");
+    // Every silent connection is closed within its time, evicted or not.
+    for stream in &mut silent {
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        assert!(
+            ["", "-ERR max number of unauthenticated clients reached\r\n"].contains(&said.as_str()),
+            "{said}"
+        );
+    }
+    check(&mut client, "PING\r\n", "+PONG\r\n");
+}
+
+#[test]
+fn wrong_passwords_are_counted_slowed_and_logged() {
+    let mut server = with_password(&[]);
+    let mut stream = connect(&server);
+    stream.write_all(command(&["AUTH", "guess"]).repeat(1_000).as_bytes()).unwrap();
+    let mut said = Vec::new();
+    // The connection may be reset, with guesses unread.
+    let _ = stream.read_to_end(&mut said);
+    let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    assert_eq!(String::from_utf8_lossy(&said), wrong.repeat(5));
+    let logged = server.wait_for("RESP authentication failed");
+    assert!(logged.contains("failures_all_peers=1 last_peer=127.0.0.1"), "{logged}");
+    let page = server.admin("/metrics").body;
+    assert!(page.contains("tollgate_resp_auth_failures_total 5\n"), "{page}");
+    check(&mut connect(&server), &command(&["AUTH", PASSWORD]), "+OK\r\n");
+    server.signal("TERM");
+    let (_, said) = server.ended();
+    let rest = "RESP authentication failed failures_all_peers=4 last_peer=127.0.0.1";
+    assert!(said.iter().any(|line| line.contains(rest)), "{said:#?}");
+}
+
+#[test]
+fn exec_charges_once_and_a_closed_connection_charges_nothing() {
+    let server = Server::new(&[]);
+    let throttle = command(&["CL.THROTTLE", "multi", "9", "1", "86400"]);
+    let look = "CL.THROTTLE multi 9 1 86400 0\r\n";
+    for unfinished in ["", "NOSUCH\r\n"] {
+        let mut stream = connect(&server);
+        check(
+            &mut stream,
+            &format!("MULTI\r\n{throttle}{throttle}{unfinished}"),
+            "+OK\r\n+QUEUED\r\n+QUEUED\r\n",
+        );
+    }
+    check(&mut connect(&server), look, &five([0, 10, 10, -1, 0]));
+    let mut stream = connect(&server);
+    let expected = format!(
+        "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n{}{}",
+        five([0, 10, 9, -1, 86_400]),
+        five([0, 10, 8, -1, 172_800])
+    );
+    check(&mut stream, &format!("MULTI\r\n{throttle}{throttle}EXEC\r\n"), &expected);
+    check(&mut stream, look, "*5\r\n:0\r\n:10\r\n:8\r\n");
+}

@@ -31,6 +31,12 @@ impl Place {
     }
 
     fn start(&self, more: &[&str]) -> Server {
+        let size = if more.contains(&"--max-keys") { [].as_slice() } else { &["--max-keys", "100000"] };
+        self.start_with(&[size, more].concat())
+    }
+
+    /// The same without a size of the tables.
+    fn start_with(&self, more: &[&str]) -> Server {
         Server::new(&[&["--policy", &self.policy, "--snapshot", &self.file], more].concat())
     }
 
@@ -230,6 +236,19 @@ fn a_snapshot_that_is_no_use_is_kept_beside_counted_and_said_and_the_doors_open(
     let said = server.said.iter().find(|line| line.contains("every bucket starts full")).unwrap();
     assert!(said.contains("`max_keys` 100000, and this one has 7; set `max_keys` to 100000"), "{said}");
     assert_eq!(fs::read(format!("{}.bad", place.file)).unwrap(), whole);
+}
+
+/// Without `max_keys` the size follows the memory of the machine, which may be another after a deploy.
+#[test]
+fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
+    let place = Place::new();
+    let server = place.start(&["--max-keys", "5000"]);
+    spend(&server);
+    end(server);
+    let server = place.start_with(&[]);
+    let banner = server.said.iter().find(|line| line.contains("store ")).unwrap();
+    assert!(banner.contains("memory, 5000 keys (as in the snapshot; without it "), "{banner}");
+    assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));
 }
 
 #[test]

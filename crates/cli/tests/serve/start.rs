@@ -15,10 +15,7 @@ fn doors_policy_and_something_to_try_are_printed() {
     assert_eq!(line, format!("Try: curl -i -d '{{\"ip\": \"192.0.2.7\"}}' http://{http}/v1/check"));
     assert_ne!(server.address("resp").port(), 0);
     let said = server.said.join("\n");
-    assert!(
-        said.contains("{name: per-client, limit_keys: [\"ip:address\"], rate: 5/s, burst: 10}"),
-        "{said}"
-    );
+    assert!(said.contains("{name: per-client, scope: ip, rate: 5/s, burst: 10}"), "{said}");
 }
 
 #[test]

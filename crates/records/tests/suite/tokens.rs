@@ -9,6 +9,7 @@ on_both!(
     a_token_is_good_on_every_instance_until_it_is_revoked,
     a_token_is_good_until_its_expiry,
     what_is_almost_a_token_is_none,
+    hashes_know_the_right_secret_of_a_valid_token,
     the_secret_is_kept_nowhere,
     the_last_use_of_a_token_is_known,
     tokens_that_ended_make_room_and_others_do_not,
@@ -55,6 +56,23 @@ async fn a_token_is_good_until_its_expiry(place: Place) {
         records.create_token(&over, &alice()).await,
         Err(RecordsError::Invalid { field: "expires_at", .. })
     ));
+}
+
+async fn hashes_know_the_right_secret_of_a_valid_token(place: Place) {
+    let records = place.open().await;
+    assert!(records.token_hashes().await.unwrap().is_empty());
+    let (secret, record) = records.create_token(&token(Role::Viewer), &alice()).await.unwrap();
+    let (text, now) = (secret.reveal(), Timestamp::now());
+    let hashes = records.token_hashes().await.unwrap();
+    assert!(hashes.is_right(text, now) && hashes.is_valid(&record.token_id, now));
+    let wrong = format!("tg_{}_A", record.token_id);
+    for other in ["", "x", &text[..text.len() - 1], &format!("{text}A"), &wrong, "tg_0123456789abcdef_A"] {
+        assert!(!hashes.is_right(other, now), "{other}");
+    }
+    assert!(!format!("{hashes:?}").contains(&record.token_id));
+    records.revoke_token(&record.token_id, &alice(), None).await.unwrap();
+    let hashes = records.token_hashes().await.unwrap();
+    assert!(hashes.contains(&record.token_id) && !hashes.is_right(text, now));
 }
 
 async fn what_is_almost_a_token_is_none(place: Place) {

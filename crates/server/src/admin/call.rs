@@ -7,6 +7,7 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tollgate::policy::Stop;
 
 use super::Operations;
 use super::caller::Caller;
@@ -30,6 +31,8 @@ pub(super) struct Call {
     pub(super) head: Parts,
     /// Unless it has none.
     pub(super) body: Option<Whole>,
+    /// Ends the work for it: the client has left, or the time is up.
+    pub(super) stop: Stop,
 }
 
 impl Call {

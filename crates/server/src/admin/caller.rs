@@ -14,7 +14,7 @@ const STRANGER: &str = "stranger";
 pub(crate) struct Caller {
     /// What the audit trail calls them: the name of their token.
     pub(crate) name: String,
-    /// Which token it is; none if no token is configured at all.
+    /// Number of the token; `None` for a Unix socket while there is no token at all, and for requests to the open playground.
     pub(crate) token: Option<String>,
     pub(crate) role: Role,
     /// By which session they ask; none if they sent the token itself, or have none.
@@ -22,7 +22,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Somebody on this machine, while no token is configured at all: may look.
+    /// A Unix socket while no token is configured at all: may read.
     pub(super) fn local() -> Caller {
         Caller { name: "local".to_owned(), token: None, role: Role::Viewer, session: None }
     }
@@ -32,7 +32,7 @@ impl Caller {
         Caller { name: STRANGER.to_owned(), ..Caller::local() }
     }
 
-    /// Whether nothing is known of them: no token, and not on this machine while there is none.
+    /// Whether nothing is known of them: no token, and no Unix socket while there is none.
     pub(super) fn is_stranger(&self) -> bool {
         self.token.is_none() && self.name == STRANGER
     }

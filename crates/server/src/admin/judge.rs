@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate::policy::{Composition, Mistake, StandingOrder};
+use tollgate::policy::{Composition, Mistake, StandingOrder, Stop};
 use tollgate_records::{NewOrder, Records, RuleSet, Timestamp};
 
 use super::Operations;
@@ -19,29 +19,31 @@ pub(super) struct Judge {
     /// Those that stand, and that nothing is wrong with as things are.
     orders: Arc<Vec<StandingOrder>>,
     now_unix_s: i64,
+    /// Ends the work when the client leaves or the time is up.
+    stop: Stop,
 }
 
 impl Operations {
     /// A judge by the file in force and the orders that stand. One that is broken already is reported when it is loaded, and no change
     /// of rules is refused for it.
-    pub(super) async fn judge(&self) -> Result<Judge, Problem> {
+    pub(super) async fn judge(&self, stop: &Stop) -> Result<Judge, Problem> {
         let file = self.engine.loaded().parts.text.clone();
         let now_unix_s = i64::try_from(self.engine.limiter.wall_time().as_secs()).unwrap_or(i64::MAX);
         let Some(records) = &self.records else {
-            return Ok(Judge { file, orders: Arc::default(), now_unix_s });
+            return Ok(Judge { file, orders: Arc::default(), now_unix_s, stop: stop.clone() });
         };
         let orders = records.orders(false).await.map_err(|error| refused(&error))?;
         let orders = orders.iter().filter_map(|order| standing_order(order).ok()).collect();
         let rules = FiledRules::from(&rules_of(records).await?);
         let parts = Parts { text: file, rules: Arc::new(rules), orders: Arc::new(orders) };
-        let Parts { text: file, orders, .. } = parts.with_sound_orders(now_unix_s);
-        Ok(Judge { file, orders, now_unix_s })
+        let Parts { text: file, orders, .. } = parts.with_sound_orders_until(now_unix_s, stop);
+        Ok(Judge { file, orders, now_unix_s, stop: stop.clone() })
     }
 
     /// Refuses an order that would have mistakes: about a rule that there is not, or a key that is none of its. Where the rules on record
     /// are broken, those in force are what it will stand beside: a mistake in a rule keeps nobody from blocking a client.
-    pub(super) async fn judge_order(&self, new: &NewOrder) -> Result<(), Problem> {
-        let (mut judge, rules) = (self.judge().await?, rules_of(self.on_record()?).await?);
+    pub(super) async fn judge_order(&self, new: &NewOrder, stop: &Stop) -> Result<(), Problem> {
+        let (mut judge, rules) = (self.judge(stop).await?, rules_of(self.on_record()?).await?);
         let in_force = self.engine.loaded();
         let others = judge.orders.iter().chain(&*in_force.parts.orders);
         let id = others.map(|order| order.id).max().unwrap_or(0).saturating_add(1);
@@ -75,7 +77,7 @@ impl Judge {
 
     fn put_together(&self, rules: Arc<FiledRules>) -> Result<Composition, Vec<String>> {
         let parts = Parts { text: self.file.clone(), rules, orders: Arc::clone(&self.orders) };
-        parts.compose(self.now_unix_s).map_err(|fault| match fault {
+        parts.compose_until(self.now_unix_s, &self.stop).map_err(|fault| match fault {
             PolicyFault::Mistakes(mistakes) => mistakes.iter().map(line).collect(),
             other => vec![other.to_string()],
         })

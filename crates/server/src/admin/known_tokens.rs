@@ -1,13 +1,13 @@
-//! What is known of the tokens on record without asking for each: a list that is a moment old, and which tokens were right before.
+//! Tokens of the database, known without a query for each request: a list that is at most a moment old, and tokens that were right before.
 //!
-//! Promises one look at the list in [`LIST_TIME_MAX_MICROS`], whoever asks and however often, but for those who were let in. It lets nobody in: whether a token is right,
-//! the records say each time.
+//! The list is read once in [`LIST_TIME_MAX_MICROS`] at most, however many requests come; only sessions of a token that the list lacks
+//! have it read again. It admits no request: whether a token is right, the database says each time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 
-use tollgate_records::{Records, RecordsError, Timestamp, TokenRecord};
+use tollgate_records::{Records, RecordsError, Timestamp, TokenHashes};
 
 use super::guard::Bearer;
 
@@ -28,8 +28,7 @@ pub(super) struct KnownTokens {
 
 #[derive(Debug, Default)]
 struct List {
-    /// By number.
-    tokens: HashMap<String, TokenRecord>,
+    tokens: TokenHashes,
     asked_at: Option<Timestamp>,
 }
 
@@ -38,17 +37,10 @@ impl List {
     async fn refresh(&mut self, records: &Records, now: Timestamp) -> Result<(), RecordsError> {
         let age = self.asked_at.map(|at| now.unix_micros().saturating_sub(at.unix_micros()));
         if !age.is_some_and(|age| (0..LIST_TIME_MAX_MICROS).contains(&age)) {
-            let tokens = records.tokens().await?;
-            self.tokens = tokens.into_iter().map(|token| (token.token_id.clone(), token)).collect();
+            self.tokens = records.token_hashes().await?;
             self.asked_at = Some(now);
         }
         Ok(())
-    }
-
-    fn has(&self, token_id: &str, now: Timestamp) -> bool {
-        self.tokens.get(token_id).is_some_and(|token| {
-            token.revoked_at.is_none() && token.expires_at.is_none_or(|expires_at| expires_at > now)
-        })
     }
 }
 
@@ -73,22 +65,22 @@ impl KnownTokens {
         }
     }
 
-    /// Whether there is a token of this number that is neither revoked nor over.
-    pub(super) async fn stands(&self, records: &Records, token_id: &str) -> Result<bool, RecordsError> {
+    /// Returns whether a token is right by the list, in a time that does not tell how much of its secret is right.
+    pub(super) async fn is_right(&self, records: &Records, token: Bearer<'_>) -> Result<bool, RecordsError> {
         let mut list = self.list.lock().await;
         let now = Timestamp::now();
         list.refresh(records, now).await?;
-        Ok(list.has(token_id, now))
+        Ok(list.tokens.is_right(token.as_str(), now))
     }
 
-    /// The same of a token that was right before: if the list does not have it at all, that is older than the token, and asked for again.
+    /// Returns whether a token that was right before is still valid. A list that lacks it is older than the token, and is read again.
     pub(super) async fn still_stands(&self, records: &Records, token_id: &str) -> Result<bool, RecordsError> {
         let mut list = self.list.lock().await;
         let now = Timestamp::now();
-        if !list.tokens.contains_key(token_id) {
+        if !list.tokens.contains(token_id) {
             list.asked_at = None;
         }
         list.refresh(records, now).await?;
-        Ok(list.has(token_id, now))
+        Ok(list.tokens.is_valid(token_id, now))
     }
 }

@@ -1,5 +1,6 @@
 //! What the admin door stands on: the engine, the records, and what operators may ask and change of them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tollgate_records::{Records, ViolationLog};
@@ -13,6 +14,7 @@ use super::neighbours::Neighbours;
 use super::page::Files;
 use super::playroom::Playroom;
 use super::session::Sessions;
+use super::start_token::Offer;
 use super::workshop::Workshop;
 use crate::engine::Engine;
 use crate::policy_source::PolicyFault;
@@ -91,6 +93,21 @@ impl Operations {
         Operations { playground, ..self }
     }
 
+    /// Adds a viewer token of this start, valid while there is no other token. It is kept in `file`.
+    pub(crate) fn with_start_token(self, file: Option<PathBuf>) -> Operations {
+        Operations { keyring: self.keyring.with_start_token(file), ..self }
+    }
+
+    /// Returns what to offer while no token is configured: the viewer token of this start, once it is in its file.
+    pub(crate) async fn offer(&self) -> Option<Offer<'_>> {
+        self.keyring.offer().await
+    }
+
+    /// Removes the file of the start's viewer token: the program ends.
+    pub(crate) fn end_start_token(&self) {
+        self.keyring.end_start_token();
+    }
+
     /// Whether somebody who was let in still may ask: the token stands, as far as is known, and so does the session.
     pub(super) async fn still_lets_in(&self, caller: &Caller) -> bool {
         let now = self.engine.limiter.limiter().now();
@@ -98,12 +115,14 @@ impl Operations {
             && self.keyring.still_knows(caller).await
     }
 
-    /// Begins what goes on beside the doors, each in a task of its own that ends with the program: following what is told to every instance, the
-    /// pulse, and telling the others who talks most.
+    /// Starts the background tasks, which end with the program: operations of other instances, the pulse, the exchange of top clients, and
+    /// the look for the first token.
     pub(crate) fn begin(self: &Arc<Operations>) {
         tokio::spawn(Arc::clone(self).follow());
         tokio::spawn(Arc::clone(self).keep_pulse());
         tokio::spawn(Arc::clone(self).share_talkers());
+        let operations = Arc::clone(self);
+        tokio::spawn(async move { operations.keyring.watch().await });
     }
 
     /// Has the pulse beat for as long as the program runs.

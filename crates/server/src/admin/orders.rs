@@ -33,7 +33,7 @@ pub(super) async fn give(call: Call) -> Result<Reply, Problem> {
     let raw: RawOrder = call.json()?;
     let records = call.operations.on_record()?;
     let new = raw.read(call.unix_s())?;
-    call.operations.judge_order(&new).await?;
+    call.operations.judge_order(&new, &call.stop).await?;
     let order = records.give_order(&new, &call.author()).await.map_err(|error| refused(&error))?;
     call.operations
         .events

@@ -43,7 +43,7 @@ pub(super) async fn rollback(call: Call) -> Result<Reply, Problem> {
     let raw: RawBase = call.json()?;
     let records = call.operations.on_record()?;
     let base = base_version(&call, raw.base_version).await?;
-    let judge = call.operations.judge().await?;
+    let judge = call.operations.judge(&call.stop).await?;
     let version =
         records.rollback(number, base, &call.author(), &raw.comment, |rules| judge.judge(rules)).await;
     let version = version.map_err(|error| not_applied(&error))?;

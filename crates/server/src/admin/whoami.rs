@@ -1,4 +1,4 @@
-//! `GET /admin/v1/whoami`: by which token somebody asks, and what it may do; `open` is a door without tokens, at which this machine may look.
+//! `GET /admin/v1/whoami`: the token of the request and its role. `open` is a Unix socket that reads without one, while there is none.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::http::{Problem, Reply};
 pub(super) fn show(call: &Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let Caller { name, token, role, session } = &call.caller;
-    // Who is let in without a token is let in because there is none.
+    // Only a Unix socket comes here without a token, and only while there is none.
     let (is_session, is_open) = (session.is_some(), token.is_none());
     ok(&json!({ "name": name, "token": token, "role": role, "session": is_session, "open": is_open }))
 }

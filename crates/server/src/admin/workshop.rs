@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use tollgate::policy::Stop;
 use tracing::Instrument;
 
 use super::call::Call;
@@ -21,6 +22,8 @@ use crate::http::{Problem, Reply};
 const QUEUE_MAX: usize = 8;
 /// How long somebody waits for their turn.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Longest time to compile the rules of one request; they are refused after that.
+const WORK_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// One place to work at, and a queue.
 #[derive(Debug)]
@@ -76,7 +79,16 @@ where
     aside(call, turn, handler).await
 }
 
-/// The turn ends with the work, though whoever asked may have gone.
+/// Asks the work to stop when the request is dropped: its client has left.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+/// Runs the handler on a thread of its own. The turn ends with the work.
 async fn aside<A>(
     call: Call,
     turn: Turn,
@@ -86,12 +98,30 @@ where
     A: Future<Output = Result<Reply, Problem>>,
 {
     let (runtime, span) = (Handle::current(), tracing::Span::current());
+    let stop = call.stop.clone();
     let work = move || {
         let answer = runtime.block_on(handler(call).instrument(span));
         drop(turn);
         answer
     };
-    let done = tokio::task::spawn_blocking(work).await;
+    on_a_thread(work, stop, WORK_TIME_MAX).await
+}
+
+/// Does the work on a thread of its own. Asks it to stop when the request is dropped, since its client has left, and after `time_max`.
+async fn on_a_thread(
+    work: impl FnOnce() -> Result<Reply, Problem> + Send + 'static,
+    stop: Stop,
+    time_max: Duration,
+) -> Result<Reply, Problem> {
+    let stop = StopOnDrop(stop);
+    let mut work = tokio::task::spawn_blocking(work);
+    let done = if let Ok(done) = timeout(time_max, &mut work).await {
+        done
+    } else {
+        // The rules are refused then, and nothing is stored; a change that is being stored already is finished.
+        stop.0.request();
+        work.await
+    };
     done.unwrap_or_else(|_| Err(Problem::unavailable("the work was broken off; try again")))
 }
 
@@ -102,7 +132,53 @@ pub(super) fn busy() -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
     use super::*;
+    use crate::admin::call::ok;
+
+    const FOREVER: Duration = Duration::from_hours(1);
+
+    /// Work that lasts until it is asked to stop, and a channel that tells whether it was.
+    fn work_until(stop: &Stop) -> (impl FnOnce() -> Result<Reply, Problem> + Send + 'static, Receiver<bool>) {
+        let (stop, (tell, told)) = (stop.clone(), channel());
+        let work = move || {
+            // Ten seconds at most.
+            let is_asked = (0..1_000).any(|_| {
+                std::thread::park_timeout(Duration::from_millis(10));
+                stop.is_requested()
+            });
+            tell.send(is_asked).unwrap();
+            ok(&())
+        };
+        (work, told)
+    }
+
+    #[tokio::test]
+    async fn work_is_asked_to_stop_after_its_time_and_answered() {
+        let stop = Stop::default();
+        let (work, told) = work_until(&stop);
+        let answer = on_a_thread(work, stop, Duration::from_millis(50)).await;
+        assert!(answer.is_ok(), "what the work says is the answer");
+        assert_eq!(told.recv(), Ok(true));
+    }
+
+    #[tokio::test]
+    async fn work_is_asked_to_stop_when_its_client_leaves() {
+        let stop = Stop::default();
+        let (work, told) = work_until(&stop);
+        let request = on_a_thread(work, stop, FOREVER);
+        assert!(timeout(Duration::from_millis(50), request).await.is_err(), "it was dropped");
+        assert_eq!(told.recv(), Ok(true));
+    }
+
+    #[tokio::test]
+    async fn work_that_ends_in_time_is_not_asked_to_stop() {
+        let stop = Stop::default();
+        let seen = stop.clone();
+        let work = move || if seen.is_requested() { Err(busy()) } else { ok(&()) };
+        assert!(on_a_thread(work, stop, FOREVER).await.is_ok());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn one_works_few_wait_and_nobody_waits_for_long() {

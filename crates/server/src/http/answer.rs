@@ -7,7 +7,7 @@ use tollgate::{Answering, Span, Standing, StoreMode};
 
 use super::fields::Fields;
 use super::problem::Problem;
-use super::{Reply, ReplyBody};
+use super::{Reply, ReplyBody, STATUS_FIELD};
 
 /// What a check is told.
 #[derive(Debug)]
@@ -78,9 +78,13 @@ impl Told {
     /// As a response; of status 200 whatever was decided, if that was asked for.
     pub(crate) fn reply(self, always_200: bool) -> Reply {
         let (status, media) = (self.shown_status(always_200), self.media());
+        let decided = self.shown_status(false);
         let mut reply = Response::new(ReplyBody::from(Bytes::from(self.json)));
         *reply.headers_mut() = self.fields.header();
         reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        if status != decided {
+            reply.headers_mut().insert(STATUS_FIELD, HeaderValue::from(decided.as_u16()));
+        }
         *reply.status_mut() = status;
         reply
     }

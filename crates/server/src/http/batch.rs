@@ -12,7 +12,7 @@ use super::wire_fault;
 use crate::engine::Engine;
 
 /// Checks after which others have their turn.
-const TURN_CHECKS: usize = 128;
+const TURN_CHECKS: usize = 16;
 
 /// `POST /v1/check/batch`. Each check has a result with a status of its own; one that makes no sense spoils no other.
 pub(super) async fn check(engine: &Engine, body: &[u8]) -> Result<Told, Problem> {

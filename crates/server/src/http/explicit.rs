@@ -85,6 +85,7 @@ fn note(engine: &Engine, begun: Moment, buckets: &[Bucket<'_>], told: Option<&Ex
 /// Counts a verdict, and puts denials on record.
 pub(super) fn note_verdict(engine: &Engine, buckets: &[Bucket<'_>], verdict: &Verdict) {
     engine.metrics.checks.note_explicit(Door::Http, Became::of(verdict), 1);
+    engine.metrics.checks.note_explicit_table_full(std::iter::once(verdict));
     let (denied, remaining) = match verdict {
         Verdict::Deny { denied, remaining, .. } => (denied, Some(*remaining)),
         Verdict::Never { denied } => (denied, None),
@@ -214,7 +215,7 @@ pub(super) fn tell(
             _ => buckets.get(at).map(|bucket| explicit.peek(bucket.key, &bucket.limit, bucket.cost))?,
         };
         let wait = if let Verdict::Deny { wait, .. } = seen.verdict { wait } else { Span::ZERO };
-        Some(BucketState { remaining: seen.remaining, wait, time_to_full: seen.time_to_full })
+        Some(BucketState { remaining: seen.remaining, wait, time_to_full: seen.time_to_full, instances: 1 })
     })
 }
 
@@ -232,15 +233,17 @@ fn tell_seen(
     let now = if settings.headers.x { engine.limiter.wall_time() } else { Duration::ZERO };
     let algorithms: SmallVec<[Algorithm; 1]> = buckets.iter().map(|bucket| bucket.limit.into()).collect();
     let at = told.tightest.min(buckets.len().saturating_sub(1));
+    let share = Some(at).filter(|_| mode == StoreMode::Fallback).and_then(&see);
     let tightest = buckets.get(at).zip(algorithms.get(at)).map(|(bucket, algorithm)| {
-        Standing::new(bucket.key, SCOPE, algorithm, told.remaining, now).full_again_in(told.time_to_full)
+        let standing = Standing::new(bucket.key, SCOPE, algorithm, told.remaining, now);
+        standing.full_again_in(told.time_to_full).among(share.map_or(1, |share| share.instances))
     });
     let mut violated = SmallVec::<[Violation<'_>; 1]>::new();
     if let Verdict::Deny { denied, .. } | Verdict::Never { denied } = told.verdict {
         let those = buckets.iter().zip(&algorithms).enumerate().filter(|(at, _)| denied.contains(*at));
         violated.extend(those.filter_map(|(at, (bucket, algorithm))| {
-            let BucketState { remaining, wait, time_to_full } = see(at)?;
-            let standing = Standing::new(bucket.key, SCOPE, algorithm, remaining, now);
+            let BucketState { remaining, wait, time_to_full, instances } = see(at)?;
+            let standing = Standing::new(bucket.key, SCOPE, algorithm, remaining, now).among(instances);
             Some(Violation::new(standing.full_again_in(time_to_full), wait))
         }));
     }

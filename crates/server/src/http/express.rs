@@ -13,6 +13,7 @@ use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 
+use super::STATUS_FIELD;
 use super::answer::Told;
 use super::plain::{self, Plain};
 use super::problem::Problem;
@@ -125,7 +126,7 @@ impl Date {
 }
 
 fn write_told(bytes: &mut Vec<u8>, told: &Told, always_200: bool, date: &str) {
-    write_status(bytes, told.shown_status(always_200));
+    write_status(bytes, told.shown_status(always_200), told.shown_status(false));
     for (name, value) in told.fields.each() {
         // As hyper writes them.
         let begin = bytes.len();
@@ -137,16 +138,19 @@ fn write_told(bytes: &mut Vec<u8>, told: &Told, always_200: bool, date: &str) {
 }
 
 fn write_problem(bytes: &mut Vec<u8>, problem: &Problem, date: &str) {
-    write_status(bytes, problem.status);
+    write_status(bytes, problem.status, problem.status);
     if let Some((name, value)) = &problem.header {
         write_parts(bytes, &[name, ": ", value, "\r\n"]);
     }
     write_rest(bytes, Problem::MEDIA, &problem.json(), date);
 }
 
-fn write_status(bytes: &mut Vec<u8>, status: StatusCode) {
-    let reason = status.canonical_reason().unwrap_or_default();
-    write_parts(bytes, &["HTTP/1.1 ", status.as_str(), " ", reason, "\r\n"]);
+/// Writes the status line with `shown` and the status field with `decided`.
+fn write_status(bytes: &mut Vec<u8>, shown: StatusCode, decided: StatusCode) {
+    let reason = shown.canonical_reason().unwrap_or_default();
+    let line = ["HTTP/1.1 ", shown.as_str(), " ", reason, "\r\n"];
+    write_parts(bytes, &line);
+    write_parts(bytes, &[STATUS_FIELD, ": ", decided.as_str(), "\r\n"]);
 }
 
 fn write_rest(bytes: &mut Vec<u8>, media: &str, body: &str, date: &str) {

@@ -59,6 +59,11 @@ pub(crate) async fn decided(
     Ok(decision)
 }
 
+/// Returns what is wrong with a described request, without deciding it.
+pub(crate) fn accept(engine: &Engine, raw: &RawCheck<'_>) -> Result<(), Problem> {
+    with(engine, raw, |_| ())
+}
+
 /// Who asks, for the record.
 pub(super) fn asker(engine: &Engine, raw: &RawCheck<'_>) -> Asker {
     with(engine, raw, Asker::of).unwrap_or_default()

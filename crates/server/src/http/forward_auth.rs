@@ -23,14 +23,10 @@ use crate::engine::Engine;
 enum Proxy {
     /// Takes 2xx, 401 and 403; everything else is an error to it, and bodies are lost. Status and body are in fields.
     Nginx,
-    /// Relays what we answer, if it can tell that it is from us: its own errors look alike.
-    Haproxy,
     /// Relay what we answer.
     Relaying,
 }
 
-/// The status that the client should get. No refusal is without it, so that proxies know it from an error of their own.
-const STATUS_FIELD: &str = "tollgate-status";
 /// The body that the client should get, for proxies that take none from us.
 const BODY_FIELD: &str = "tollgate-body";
 /// Upon what the verdict rests, where instances share a store.
@@ -48,8 +44,7 @@ pub(super) async fn answer<B>(
     let (name, suffix) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
     let proxy = match name {
         "nginx" => Proxy::Nginx,
-        "haproxy" => Proxy::Haproxy,
-        "traefik" | "caddy" => Proxy::Relaying,
+        "haproxy" | "traefik" | "caddy" => Proxy::Relaying,
         _ => return Problem::not_found().reply(),
     };
     let (status, body, mut reply) = match Original::of(request, suffix) {
@@ -60,17 +55,13 @@ pub(super) async fn answer<B>(
         }
     };
     *reply.status_mut() = status;
-    if !status.is_success() {
-        if proxy != Proxy::Relaying {
-            reply.headers_mut().insert(STATUS_FIELD, HeaderValue::from(status.as_u16()));
-        }
-        if proxy == Proxy::Nginx {
-            *reply.status_mut() = StatusCode::FORBIDDEN;
-            if body.len() <= BODY_FIELD_BYTES_MAX
-                && let Ok(body) = HeaderValue::from_maybe_shared(body)
-            {
-                reply.headers_mut().insert(BODY_FIELD, body);
-            }
+    super::mark_status(&mut reply);
+    if !status.is_success() && proxy == Proxy::Nginx {
+        *reply.status_mut() = StatusCode::FORBIDDEN;
+        if body.len() <= BODY_FIELD_BYTES_MAX
+            && let Ok(body) = HeaderValue::from_maybe_shared(body)
+        {
+            reply.headers_mut().insert(BODY_FIELD, body);
         }
     }
     reply
@@ -156,12 +147,14 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
+    use super::super::STATUS_FIELD;
     use super::*;
     use crate::policy_source::PolicySource;
 
     /// What the door says to a proxy about the same request, again and again.
     fn answers(name: &str, target: &str, times: usize) -> Vec<Reply> {
-        let engine = Engine::new(PolicySource::Embedded, 1_000, None).unwrap();
+        let engine =
+            Engine::new(PolicySource::Embedded, tollgate::Limiter::builder().keys_max(1_000), None).unwrap();
         let mut request = Request::builder().header("x-forwarded-method", "GET");
         if !target.is_empty() {
             request = request.header("x-forwarded-uri", target);
@@ -185,8 +178,8 @@ mod tests {
         for (name, status, status_field) in [
             ("nginx", StatusCode::FORBIDDEN, Some("429")),
             ("haproxy", StatusCode::TOO_MANY_REQUESTS, Some("429")),
-            ("caddy", StatusCode::TOO_MANY_REQUESTS, None),
-            ("traefik", StatusCode::TOO_MANY_REQUESTS, None),
+            ("caddy", StatusCode::TOO_MANY_REQUESTS, Some("429")),
+            ("traefik", StatusCode::TOO_MANY_REQUESTS, Some("429")),
         ] {
             let replies = answers(name, "/", 12);
             let admitted = replies.iter().filter(|reply| reply.status() == StatusCode::OK).count();

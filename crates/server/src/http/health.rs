@@ -15,6 +15,9 @@ struct Readiness<'e> {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'static str>,
     store: &'static str,
+    /// A reason why the limits may not hold over all instances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store_note: Option<&'static str>,
     /// How the database is, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<&'static str>,
@@ -47,6 +50,7 @@ pub(super) fn readyz(engine: &Engine) -> Reply {
         ready: !is_stopping,
         why: is_stopping.then_some("stopping"),
         store: shared_store::standing(engine.ledger.as_ref()),
+        store_note: shared_store::note(engine.ledger.as_ref(), &policy),
         records: engine.records.as_ref().map(|records| filing::standing(&records.status())),
         tokens: engine.tokens.standing().map(|standing| match standing {
             Standing::Ready => "ready",

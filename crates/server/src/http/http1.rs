@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use super::body::is_timeout;
 use super::problem::Problem;
 use super::reasoned::Reasoned;
-use super::{HEAD_BYTES_MAX, Reply, answer_at};
+use super::{HEAD_BYTES_MAX, Reply, answer_at, mark_status};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::lingering;
@@ -45,22 +45,23 @@ pub(super) async fn serve<S>(
     let service = service_fn(async |request: Request<Incoming>| -> Result<Reply, Infallible> {
         heard.store(true, Ordering::Relaxed);
         turn.spend(HEAD_BYTES + usize::try_from(request.body().size_hint().lower()).unwrap_or(usize::MAX));
-        if door == Door::Http
-            && let Some(problem) = without_host(&request)
-        {
-            return Ok(problem.reply());
+        let mut reply = match without_host(&request).filter(|_| door == Door::Http) {
+            Some(problem) => problem.reply(),
+            None => answer_at(gatehouse, door, peer, request).await,
+        };
+        if door == Door::Http {
+            mark_status(&mut reply);
         }
-        let mut reply = answer_at(gatehouse, door, peer, request).await;
         reply.body_mut().tell(heard);
         turn.spend(HEAD_BYTES + usize::try_from(reply.body().size_hint().lower()).unwrap_or(usize::MAX));
         turn.end_if_over().await;
         Ok(reply)
     });
     let mut builder = http1::Builder::new();
-    // Half closed: nobody looks whether the client is still there while it is answered, which takes no time, and the next
-    // request is read into the room of this one.
+    // Half closed: hyper does not look whether the client is still there while a check is decided, which takes no time, and
+    // reads the next request into the buffer of this one. Work for the admin API may take long, and ends when its client leaves.
     builder
-        .half_close(true)
+        .half_close(door != Door::Admin)
         // Who is told to stop before it has asked has asked already if it comes here.
         .keep_alive(!*stop.borrow())
         .header_read_timeout(None)

@@ -21,8 +21,9 @@ use tokio::sync::watch;
 
 use super::body_room::NoRoom;
 use super::held::{HeldBody, Waiting};
+use super::http2_refusal::MarkedRefusals;
 use super::problem::Problem;
-use super::{HEAD_BYTES_MAX, answer_at};
+use super::{HEAD_BYTES_MAX, HEAD_FIELDS_MAX, answer_at, mark_status};
 use crate::door::Door;
 use crate::gatehouse::Gatehouse;
 use crate::lingering;
@@ -83,7 +84,8 @@ pub(super) async fn serve<S>(
         .max_pending_accept_reset_streams(RESETS_PENDING_MAX)
         .max_local_error_reset_streams(RESETS_OF_OURS_MAX);
     {
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(&mut *stream), service));
+        let mut connection =
+            pin!(builder.serve_connection(TokioIo::new(MarkedRefusals::new(&mut *stream)), service));
         // How it ended is the client's affair.
         let is_over = tokio::select! {
             _ = connection.as_mut() => true,
@@ -123,12 +125,16 @@ async fn answer(
 ) -> Response<HeldBody> {
     let mut taken = gatehouse.body_room.nothing();
     let mut reply = match taken.add(REQUEST_BYTES) {
+        Ok(()) if request.headers().len() > HEAD_FIELDS_MAX => Problem::head_too_large().reply(),
         Ok(()) => answer_at(gatehouse, door, peer, request).await,
         Err(NoRoom) => shed(gatehouse, door),
     };
     let bytes = usize::try_from(reply.body().size_hint().lower()).unwrap_or(usize::MAX);
     if bytes > REQUEST_BYTES && taken.add(bytes - REQUEST_BYTES) == Err(NoRoom) {
         reply = shed(gatehouse, door);
+    }
+    if door == Door::Http {
+        mark_status(&mut reply);
     }
     // Connections are HTTP/1's affair.
     reply.headers_mut().remove(CONNECTION);

@@ -1,8 +1,10 @@
 //! The request that a proxy asks about, as it describes it to `/v1/forward-auth/{proxy}`.
 //!
 //! One set of fields counts, and the proxy has to set all of it: where several names will do, a client sends the one that its
-//! proxy does not know, and chooses its own path. What is missing, twice there, contradictory or malformed is refused, never
-//! guessed.
+//! proxy does not know, and chooses its own path. A field that is missing, occurs twice or is malformed is refused, never guessed.
+//!
+//! With a path suffix the proxy passes on the client's own request, so the same fields may be the client's: the request line and the
+//! host of the request count, and the fields are ignored.
 
 use http::Request;
 use tollgate::policy::{DescribedRequest, HeaderFields};
@@ -16,7 +18,7 @@ pub(super) struct Original<'r> {
     pub(super) method: &'r str,
     /// Path and query.
     pub(super) target: &'r str,
-    /// Empty if the proxy does not say.
+    /// Empty if neither the proxy nor the target names one.
     pub(super) host: &'r str,
 }
 
@@ -25,21 +27,25 @@ const TARGET_FIELD: &str = "X-Forwarded-Uri";
 const HOST_FIELD: &str = "X-Forwarded-Host";
 
 impl<'r> Original<'r> {
-    /// What is asked about. `suffix` is the target after the proxy's name: if it is not empty, the proxy passes on the client's
-    /// own request line, and the fields have to agree with it.
+    /// Reads the original request. `suffix` is the target after the proxy's name; one that begins with a slash is the client's own.
     pub(super) fn of<B>(request: &'r Request<B>, suffix: &'r str) -> Result<Original<'r>, Problem> {
+        if suffix.starts_with('/') {
+            return Ok(Original {
+                method: method(request.method().as_str())?,
+                target: target(suffix)?,
+                // Where the target names no host, that of the field `Host` counts.
+                host: request.uri().host().unwrap_or_default(),
+            });
+        }
         let fields = HeaderFields(request.headers());
-        let line = suffix.starts_with('/').then(|| (request.method().as_str(), suffix));
         Ok(Original {
-            method: method(one(fields, METHOD_FIELD, line.map(|(method, _)| method))?)?,
-            target: target(one(fields, TARGET_FIELD, line.map(|(_, target)| target))?)?,
-            host: one(fields, HOST_FIELD, None)
-                .and_then(|host| short(HOST_FIELD, host, NAME_BYTES_MAX))
-                .or_else(
-                    |problem| {
-                        if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
-                    },
-                )?,
+            method: method(one(fields, METHOD_FIELD)?)?,
+            target: target(one(fields, TARGET_FIELD)?)?,
+            host: one(fields, HOST_FIELD).and_then(|host| short(HOST_FIELD, host, NAME_BYTES_MAX)).or_else(
+                |problem| {
+                    if request.headers().contains_key(HOST_FIELD) { Err(problem) } else { Ok("") }
+                },
+            )?,
         })
     }
 }
@@ -79,23 +85,16 @@ fn short<'r>(field: &str, said: &'r str, bytes_max: usize) -> Result<&'r str, Pr
     Ok(said)
 }
 
-/// The value of a field, or what the request line says where it does.
-fn one<'r>(fields: HeaderFields<'r>, name: &str, of_line: Option<&'r str>) -> Result<&'r str, Problem> {
-    let detail = match (of_line, fields.only(name)) {
-        (Some(of_line), None) if !fields.0.contains_key(name) => return Ok(of_line),
-        (None, Some(said)) => return Ok(said),
-        (Some(of_line), Some(said)) if said == of_line => return Ok(said),
-        (Some(of_line), Some(said)) => format!(
-            "`{name}` is '{}' and the request line says '{}'; let the proxy remove the field, or ask without a path suffix",
-            shown(said),
-            shown(of_line)
-        ),
-        (_, None) if fields.0.contains_key(name) => {
+/// Returns the value of a field that occurs once.
+fn one<'r>(fields: HeaderFields<'r>, name: &str) -> Result<&'r str, Problem> {
+    let detail = match fields.only(name) {
+        Some(said) => return Ok(said),
+        None if fields.0.contains_key(name) => {
             format!(
                 "`{name}` occurs twice or is no text; let the proxy set it once, in place of the client's"
             )
         }
-        (_, None) => format!("`{name}` is missing; let the proxy set it to what the client sent"),
+        None => format!("`{name}` is missing; let the proxy set it to what the client sent"),
     };
     Err(Problem::field(name, detail))
 }
@@ -159,16 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_contradicts_the_request_line_is_refused() {
-        let refusal = refused("GET", &[(TARGET_FIELD, "/free")], "/upload");
-        assert!(
-            refusal.contains("`X-Forwarded-Uri` is '/free' and the request line says '/upload'"),
-            "{refusal}"
-        );
-        let refusal = refused("POST", &[(METHOD_FIELD, "GET")], "/upload");
-        assert!(refusal.contains("`X-Forwarded-Method` is 'GET' and"), "{refusal}");
-        let agreeing = request("POST", &FIELDS);
-        assert_eq!(Original::of(&agreeing, "/upload?a=1").unwrap().target, "/upload?a=1");
+    fn path_suffix_ignores_forwarding_fields() {
+        let sent = [(METHOD_FIELD, "GET"), (TARGET_FIELD, "/free"), (HOST_FIELD, "free.example")];
+        let twice = [&sent[..], &sent[..]].concat();
+        let malformed = [(METHOD_FIELD, "G ET"), (TARGET_FIELD, "free"), (HOST_FIELD, "")];
+        for fields in [&sent[..], &twice, &malformed] {
+            let request = request("POST", fields);
+            let expected = Original { method: "POST", target: "/upload", host: "" };
+            assert_eq!(Original::of(&request, "/upload").unwrap(), expected, "{fields:?}");
+        }
+        // The target of HTTP/2 and of the absolute form names the host, whatever the fields say.
+        let mut request = request("POST", &sent);
+        *request.uri_mut() = "http://admin.example/v1/forward-auth/haproxy/upload".parse().unwrap();
+        assert_eq!(Original::of(&request, "/upload").unwrap().host, "admin.example");
     }
 
     #[test]

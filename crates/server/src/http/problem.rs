@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Reply, answer};
+use super::{HEAD_BYTES_MAX, HEAD_FIELDS_MAX, Reply, STATUS_FIELD, answer};
 
 /// Longest value of a request that is shown in an answer, in characters.
 const SHOWN_CHARS_MAX: usize = 64;
@@ -100,6 +100,14 @@ impl Problem {
         Problem { header, ..Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail) }
     }
 
+    /// 431: the head is longer than it may be, or has too many fields.
+    pub(super) fn head_too_large() -> Problem {
+        let detail = format!(
+            "the head is longer than {HEAD_BYTES_MAX} bytes, or has more than {HEAD_FIELDS_MAX} fields; send fewer or shorter ones"
+        );
+        Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail)
+    }
+
     /// 503: not now.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Problem {
         let header = Some(("retry-after", "1".into()));
@@ -174,10 +182,9 @@ impl Problem {
     /// As the last answer of a connection of HTTP/1.1, where no request is there to be answered.
     pub(super) fn raw(&self) -> String {
         let json = self.json();
-        let title = self.status.canonical_reason().unwrap_or_default();
+        let (status, title) = (self.status.as_u16(), self.status.canonical_reason().unwrap_or_default());
         format!(
-            "HTTP/1.1 {} {title}\r\ncontent-type: application/problem+json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{json}",
-            self.status.as_u16(),
+            "HTTP/1.1 {status} {title}\r\ncontent-type: application/problem+json\r\n{STATUS_FIELD}: {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{json}",
             json.len()
         )
     }

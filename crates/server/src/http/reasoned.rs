@@ -10,7 +10,6 @@ use std::task::{Context, Poll, ready};
 use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::HEAD_BYTES_MAX;
 use super::problem::Problem;
 
 /// Longest refusal that hyper writes, in bytes, with room to spare.
@@ -58,9 +57,7 @@ fn bare_refusal(bytes: &[u8]) -> Option<(usize, StatusCode)> {
 /// The same with a reason.
 fn with_reason(status: StatusCode) -> String {
     let detail = match status {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => format!(
-            "the head is longer than {HEAD_BYTES_MAX} bytes, or has more than 100 fields; send fewer or shorter ones"
-        ),
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => return Problem::head_too_large().raw(),
         StatusCode::URI_TOO_LONG => "the target is too long; put what it says into the body".to_owned(),
         _ => "the head is no request of HTTP/1.1; look at its first line, at the names of its fields, and at what they say of the \
               body's length"

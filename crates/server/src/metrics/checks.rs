@@ -10,13 +10,13 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use tollgate::policy::{Policy, Rule};
-use tollgate::{Decision, Refused, Verdict};
+use tollgate::{Cause, Decision, Refused, Verdict};
 
 use crate::door::Door;
 use crate::telemetry::noted;
 
 /// The rule of checks whose limits came with the call. A rule of a policy that is called so shares its line.
-const EXPLICIT: &str = "(explicit)";
+pub(super) const EXPLICIT: &str = "(explicit)";
 /// The rule of checks that no rule had a say in.
 const NO_RULE: &str = "(none)";
 /// The rule of all standing orders together: there may be thousands, for a client each.
@@ -29,6 +29,11 @@ pub(crate) enum Became {
     Denied,
     Never,
     Refused,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabel {
+    rule: Box<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -70,6 +75,8 @@ struct Total {
 pub(crate) struct Checks {
     total: Total,
     family: Family<CheckLabels, Counter>,
+    /// `tollgate_table_full_denials_total`.
+    table_full: Family<RuleLabel, Counter>,
     /// The counters of the rules in force, so that a check builds no labels.
     of_rules: ArcSwap<HashMap<Box<str>, ByDoor>>,
     no_rule: ByDoor,
@@ -108,6 +115,13 @@ impl Checks {
     pub(super) fn registered(registry: &mut Registry) -> Checks {
         let family = Family::<CheckLabels, Counter>::default();
         registry.register("checks", "Checks by rule, verdict and door", family.clone());
+        let table_full = Family::<RuleLabel, Counter>::default();
+        table_full.get_or_create(&RuleLabel { rule: EXPLICIT.into() }).inc_by(0);
+        registry.register(
+            "table_full_denials",
+            "Checks denied for lack of room in the bucket table, by rule",
+            table_full.clone(),
+        );
         Checks {
             total: Total::default(),
             of_rules: ArcSwap::default(),
@@ -115,6 +129,7 @@ impl Checks {
             explicit_over_http: Counts::new(&family, EXPLICIT, Door::Http),
             explicit_over_resp: Counts::new(&family, EXPLICIT, Door::Resp),
             family,
+            table_full,
         }
     }
 
@@ -122,6 +137,9 @@ impl Checks {
     pub(super) fn follow_policy(&self, policy: &Policy) {
         let named = |rule: &Rule| (rule.name.clone(), ByDoor::new(&self.family, label_of(rule)));
         let of_rules: HashMap<_, _> = policy.rules.iter().map(named).collect();
+        for rule in &policy.rules {
+            self.table_full.get_or_create(&RuleLabel { rule: label_of(rule).into() }).inc_by(0);
+        }
         let before = self.of_rules.swap(Arc::new(of_rules));
         let now = self.of_rules.load();
         let is_gone = |name: &str| !now.contains_key(name) && ![EXPLICIT, NO_RULE, ORDERS].contains(&name);
@@ -131,6 +149,7 @@ impl Checks {
     }
 
     fn forget(&self, rule: &str) {
+        self.table_full.remove(&RuleLabel { rule: rule.into() });
         for (door, became) in
             [Door::Http, Door::Resp].into_iter().flat_map(|door| Became::ALL.map(|it| (door, it)))
         {
@@ -180,6 +199,7 @@ impl Checks {
             }
             (None, Some(verdict)) => {
                 decision.violated().for_each(|rule| count(&rule.name, Became::of(&verdict)));
+                decision.without_room().for_each(|rule| self.note_table_full(label_of(rule), 1));
             }
         }
         if !is_counted {
@@ -201,6 +221,19 @@ impl Checks {
         let [admitted, denied, refused] =
             [admitted, denied, refused].map(|count| count.load(Ordering::Relaxed));
         RuleCounts { admitted, denied, refused }
+    }
+
+    /// Counts checks that were denied for lack of room, of a rule or of limits that came with the call.
+    fn note_table_full(&self, rule: &str, checks: u64) {
+        self.table_full.get_or_create(&RuleLabel { rule: rule.into() }).inc_by(checks);
+    }
+
+    /// Counts those of these verdicts on limits that came with the call which are denials for lack of room.
+    pub(crate) fn note_explicit_table_full<'v>(&self, verdicts: impl Iterator<Item = &'v Verdict>) {
+        let denied = verdicts.filter(|verdict| is_table_full(verdict)).count() as u64;
+        if denied > 0 {
+            self.note_table_full(EXPLICIT, denied);
+        }
     }
 
     /// Counts checks whose limits came with the call.
@@ -256,6 +289,11 @@ impl Counts {
             Became::Refused => refused,
         }
     }
+}
+
+/// Whether a check was denied for lack of room.
+fn is_table_full(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Deny { cause: Cause::TableFull(_), .. })
 }
 
 /// What a rule is called in the figures.

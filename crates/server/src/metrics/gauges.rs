@@ -6,11 +6,12 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use tollgate::policy::Policy;
 
-use super::checks::label_of;
+use super::checks::{EXPLICIT, label_of};
 use crate::engine::Engine;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -24,11 +25,7 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     let explicit = stats.explicit;
     let gauge = |count: u64| ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
     let size = |count: usize| gauge(count as u64);
-    registry.register(
-        "keys",
-        "Buckets that the tables hold",
-        gauge(stats.slots_taken + explicit.slots_taken),
-    );
+    registry.register("keys", "Buckets that the tables hold, at most keys_max", gauge(stats.keys()));
     registry.register(
         "keys_max",
         "Buckets that the tables have room for",
@@ -36,12 +33,12 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     );
     registry.register(
         "evictions",
-        "Buckets that were not full and had to make room for a newcomer",
+        "Buckets that were not full and were evicted for a new client",
         ConstCounter::new(stats.evicted + explicit.evicted),
     );
     registry.register(
         "newcomers_denied",
-        "New clients that were denied for want of room",
+        "New clients that got no slot in a table",
         ConstCounter::new(stats.denied_new + explicit.denied_new),
     );
     registry.register(
@@ -77,19 +74,57 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
         "Key sets that have not come yet, or could not be fetched the last time",
         size(outdated),
     );
+    register_rules(engine, &policy, registry);
+}
+
+/// Registers the figures that each rule has of its own.
+fn register_rules(engine: &Engine, policy: &Policy, registry: &mut Registry) {
     let shadow_denied = Family::<RuleLabel, Counter>::default();
     let unusable_costs = Family::<RuleLabel, Counter>::default();
+    let log_entries = Family::<RuleLabel, Gauge>::default();
+    let log_entries_max = Family::<RuleLabel, Gauge>::default();
+    let fallbacks = Family::<RuleLabel, Counter>::default();
     for (at, rule) in policy.rules.iter().enumerate() {
         let stats = engine.limiter.rule_stats(at);
         let label = RuleLabel { rule: label_of(rule).into() };
         shadow_denied.get_or_create(&label).inc_by(stats.shadow_denied);
         unusable_costs.get_or_create(&label).inc_by(stats.unusable_costs);
+        // The logs of a shared store are not here, nor is their bound.
+        if engine.ledger.is_none() && stats.log_entries_max > 0 {
+            let clamped = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+            log_entries.get_or_create(&label).set(clamped(stats.log_entries));
+            log_entries_max.get_or_create(&label).set(clamped(stats.log_entries_max));
+        }
+        if engine.ledger.is_some() {
+            fallbacks.get_or_create(&label).inc_by(stats.fallbacks);
+        }
+    }
+    if engine.ledger.is_none() {
+        registry.register(
+            "log_entries",
+            "Charges that the logs of an exact sliding window remember, by rule",
+            log_entries,
+        );
+        registry.register(
+            "log_entries_max",
+            "Charges that the logs of an exact sliding window may remember, by rule",
+            log_entries_max,
+        );
     }
     registry.register(
         "policy_shadow_denials",
         "Checks that a rule would have denied, had it been enforced, since the policy came into force",
         shadow_denied,
     );
+    if let Some(ledger) = &engine.ledger {
+        let explicit = RuleLabel { rule: EXPLICIT.into() };
+        fallbacks.get_or_create(&explicit).inc_by(ledger.counts().explicit_fallbacks);
+        registry.register(
+            "policy_fallbacks",
+            "Checks of a rule decided without the shared store's reply, since the policy came into force; of `(explicit)` since the start",
+            fallbacks,
+        );
+    }
     registry.register(
         "policy_unusable_costs",
         "Requests whose own cost was of no use to a rule, since the policy came into force",

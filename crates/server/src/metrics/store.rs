@@ -46,6 +46,11 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
         ("store_lease_hits", "Checks that slices of leased buckets decided", counts.lease_hits),
         ("store_lease_asks", "Asks for slices of leased buckets", counts.lease_asks),
         ("store_late_answers", "Answers of the shared store that came after their deadline", counts.late),
+        (
+            "store_late_charges",
+            "Buckets charged after a check that was admitted without the store's reply",
+            counts.late_charges,
+        ),
     ] {
         registry.register(name, help, ConstCounter::new(count));
     }

@@ -54,7 +54,7 @@ impl Tally {
                 refused: total.refused,
             },
             durations: engine.metrics.durations(),
-            keys: stats.slots_taken + stats.explicit.slots_taken,
+            keys: stats.keys(),
             evicted: stats.evicted + stats.explicit.evicted,
             store: engine.ledger.as_ref().map(|ledger| StoreTally::of(&ledger.counts())),
             rules,

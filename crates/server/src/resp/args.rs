@@ -51,11 +51,16 @@ impl<'b, 'p> Args<'b, 'p> {
         self.get(index).is_some_and(|argument| argument.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// Every argument behind the name; `None` if there are more than were noted.
-    pub(super) fn behind_the_name(&self) -> Option<impl Iterator<Item = &'b [u8]> + use<'b, 'p>> {
+    /// Every argument, the name first; `None` if there are more than were noted.
+    pub(super) fn all(&self) -> Option<impl Iterator<Item = &'b [u8]> + Clone + use<'b, 'p>> {
         let Args { bytes, places, further, count } = *self;
         let of = move |place: &Place| bytes.get(place.start..place.start + place.len).unwrap_or_default();
-        (places.len() + further.len() == count).then(|| places.iter().chain(further).skip(1).map(of))
+        (places.len() + further.len() == count).then(|| places.iter().chain(further).map(of))
+    }
+
+    /// Every argument behind the name; `None` if there are more than were noted.
+    pub(super) fn behind_the_name(&self) -> Option<impl Iterator<Item = &'b [u8]> + use<'b, 'p>> {
+        self.all().map(|all| all.skip(1))
     }
 
     /// The arguments from `first` on, of the first [`ARGS_KEPT_MAX`].

@@ -12,6 +12,7 @@ use super::number;
 use super::peer::Peer;
 use super::reply::{bulk, error, simple};
 use super::throttle::Throttle;
+use super::transaction::wrong_exec;
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,51 +22,70 @@ pub(super) enum Command {
     Client,
     Commands,
     Config,
+    Discard,
     Echo,
+    Exec,
     Hello,
     Info,
+    Multi,
     Ping,
     Quit,
     Reset,
     Select,
     Throttle,
+    Unwatch,
+    Watch,
 }
 
 /// Words that only HTTP begins a line with. A page in somebody's browser can make it send any text here in the body of a POST, so
 /// nothing behind them is looked at. Redis closes on the same two.
 const HTTP: [&str; 2] = ["POST", "Host:"];
 
-/// Whether the request is a `CL.THROTTLE` of a client who may ask for it, and so is none of ours.
+/// Returns `true` if the request is a `CL.THROTTLE` that is to be decided now: the client is authenticated, and no transaction is open.
 #[inline]
 pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
     let name = args.name();
     // Nearly everybody writes it in one of two ways.
     peer.is_authenticated
+        && peer.transaction.is_none()
         && (name == NAME.as_bytes() || name == b"cl.throttle" || name.eq_ignore_ascii_case(NAME.as_bytes()))
 }
 
-/// Runs a command and appends its one reply.
+/// Returns the command of a request that the client may send now, with the right number of arguments. Otherwise appends the error.
+pub(super) fn admitted(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) -> Option<&'static Spec> {
+    if HTTP.iter().any(|word| args.is(0, word)) {
+        peer.is_closing = true;
+        error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
+        return None;
+    }
+    let spec = Spec::of(args.name());
+    if !peer.is_authenticated && !spec.is_some_and(|spec| spec.is_open) {
+        error(output, &[b"NOAUTH Authentication required."]);
+        return None;
+    }
+    let Some(spec) = spec else {
+        unknown(args, output);
+        return None;
+    };
+    let takes_one = matches!(spec.command, Command::Ping) && args.count() > 2;
+    if !takes_one && spec.takes(args.count()) {
+        return Some(spec);
+    }
+    match spec.command {
+        Command::Exec => wrong_exec(peer, output),
+        _ => wrong_count(&[spec.name.as_bytes()], output),
+    }
+    None
+}
+
+/// Runs a command that [`admitted`] returned and appends its one reply.
 pub(super) async fn run(
     peer: &mut Peer,
+    spec: &Spec,
     args: &Args<'_, '_>,
     engine: &mut (impl Throttle + Send),
     output: &mut Vec<u8>,
 ) {
-    if HTTP.iter().any(|word| args.is(0, word)) {
-        peer.is_closing = true;
-        return error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
-    }
-    let spec = Spec::of(args.name());
-    if !peer.is_authenticated && !spec.is_some_and(|spec| spec.is_open) {
-        return error(output, &[b"NOAUTH Authentication required."]);
-    }
-    let Some(spec) = spec else {
-        return unknown(args, output);
-    };
-    let takes_one = matches!(spec.command, Command::Ping) && args.count() > 2;
-    if takes_one || !spec.takes(args.count()) {
-        return wrong_count(&[spec.name.as_bytes()], output);
-    }
     let argument = args.get(1);
     match spec.command {
         Command::Auth => auth(peer, args, output),
@@ -92,8 +112,11 @@ pub(super) async fn run(
             Some(_) => error(output, &[b"ERR DB index is out of range"]),
             None => error(output, &[b"ERR value is not an integer or out of range"]),
         },
-        // Taken by the batch before it comes here.
-        Command::Throttle => unknown(args, output),
+        Command::Unwatch => simple(output, "OK"),
+        // The batch or the transaction took these before.
+        Command::Discard | Command::Exec | Command::Multi | Command::Throttle | Command::Watch => {
+            unknown(args, output);
+        }
     }
 }
 

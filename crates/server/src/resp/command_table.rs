@@ -20,20 +20,25 @@ pub(super) struct Spec {
 }
 
 #[rustfmt::skip]
-pub(super) const COMMANDS: [Spec; 13] = [
+pub(super) const COMMANDS: [Spec; 18] = [
     Spec { name: "auth",           command: Command::Auth,     arity: -2, key: 0, is_open: true,  summary: "Gives the password" },
     Spec { name: "cl.throttle",    command: Command::Throttle, arity: -1, key: 1, is_open: false, summary: "Takes tokens from the bucket of a key, under the limit that is given" },
     Spec { name: "client",         command: Command::Client,   arity: -2, key: 0, is_open: false, summary: "Names this connection and tells of it" },
     Spec { name: "command",        command: Command::Commands, arity: -1, key: 0, is_open: false, summary: "Tells which commands there are" },
     Spec { name: "config",         command: Command::Config,   arity: -2, key: 0, is_open: false, summary: "Tells the settings that benchmarks ask for" },
+    Spec { name: "discard",        command: Command::Discard,  arity: 1,  key: 0, is_open: false, summary: "Drops the queued commands" },
     Spec { name: "echo",           command: Command::Echo,     arity: 2,  key: 0, is_open: false, summary: "Answers with its argument" },
+    Spec { name: "exec",           command: Command::Exec,     arity: 1,  key: 0, is_open: false, summary: "Runs the queued commands in order" },
     Spec { name: "hello",          command: Command::Hello,    arity: -1, key: 0, is_open: true,  summary: "Chooses the version of the protocol" },
     Spec { name: "info",           command: Command::Info,     arity: -1, key: 0, is_open: false, summary: "Tells of the server" },
+    Spec { name: "multi",          command: Command::Multi,    arity: 1,  key: 0, is_open: false, summary: "Queues the commands that follow until EXEC" },
     Spec { name: "ping",           command: Command::Ping,     arity: -1, key: 0, is_open: false, summary: "Answers PONG, or with its argument" },
     Spec { name: "quit",           command: Command::Quit,     arity: -1, key: 0, is_open: true,  summary: "Ends the connection" },
     Spec { name: "reset",          command: Command::Reset,    arity: 1,  key: 0, is_open: true,  summary: "Makes the connection as new" },
     Spec { name: "select",         command: Command::Select,   arity: 2,  key: 0, is_open: false, summary: "Takes 0, the only database" },
     Spec { name: "tollgate.check", command: Command::Check,    arity: -2, key: 0, is_open: false, summary: "Decides a described request by the policy" },
+    Spec { name: "unwatch",        command: Command::Unwatch,  arity: 1,  key: 0, is_open: false, summary: "Accepted; nothing is watched" },
+    Spec { name: "watch",          command: Command::Watch,    arity: -2, key: 0, is_open: false, summary: "Refused; buckets are not keys" },
 ];
 
 impl Spec {
@@ -45,6 +50,12 @@ impl Spec {
     /// Whether it may take tokens.
     fn spends(&self) -> bool {
         matches!(self.command, Command::Check | Command::Throttle)
+    }
+
+    /// Returns `true` for the commands of transactions.
+    fn is_of_transactions(&self) -> bool {
+        use Command::{Discard, Exec, Multi, Unwatch, Watch};
+        matches!(self.command, Discard | Exec | Multi | Unwatch | Watch)
     }
 
     /// Whether it takes so many arguments, the name among them.
@@ -104,7 +115,11 @@ fn write_info(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
         (false, true) => &["fast", "no_auth"],
         (false, false) => &["fast"],
     };
-    let categories: &[&str] = if spec.spends() { &["@write", "@fast"] } else { &["@fast", "@connection"] };
+    let categories: &[&str] = match (spec.spends(), spec.is_of_transactions()) {
+        (true, _) => &["@write", "@fast"],
+        (false, true) => &["@fast", "@transaction"],
+        (false, false) => &["@fast", "@connection"],
+    };
     peer.protocol.set(output, flags.len());
     for flag in flags {
         simple(output, flag);
@@ -120,7 +135,11 @@ fn write_info(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
 fn write_docs(peer: &Peer, spec: &Spec, output: &mut Vec<u8>) {
     bulk(output, spec.name.as_bytes());
     peer.protocol.map(output, 3);
-    let group = if spec.spends() { "module" } else { "connection" };
+    let group = match (spec.spends(), spec.is_of_transactions()) {
+        (true, _) => "module",
+        (false, true) => "transactions",
+        (false, false) => "connection",
+    };
     for (field, value) in [("summary", spec.summary), ("since", "1.0.0"), ("group", group)] {
         bulk(output, field.as_bytes());
         bulk(output, value.as_bytes());

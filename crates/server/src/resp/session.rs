@@ -7,13 +7,15 @@ use super::args::Args;
 use super::batch::Batch;
 use super::cell;
 use super::cell_error::CellError;
-use super::command::{is_throttle, run};
+use super::command::is_throttle;
 use super::frame::{Frame, Parsed};
 use super::inline::Line;
 use super::peer::Peer;
 use super::protocol_error::ProtocolError;
+use super::reply::array;
 use super::terms::RememberedTerms;
 use super::throttle::Throttle;
+use super::transaction::{self, Queue};
 
 /// One connection: its protocol, whether it gave the password, and the request that is still incomplete.
 #[derive(Debug)]
@@ -40,7 +42,11 @@ pub enum Next {
     Read,
     /// The output is full: send it, empty it and feed what was not consumed, which may hold complete requests.
     Write,
-    /// Send the output and close: the client said `QUIT`, or broke the protocol.
+    /// The client sent the right password for the first time: send the output and feed the rest.
+    Authenticated,
+    /// The client sent a wrong password: wait, send the output, and feed the rest. [`Session::wrong_passwords`] counts them.
+    WrongPassword,
+    /// Send the output and close: the client said `QUIT`, broke the protocol or sent too many wrong passwords.
     Close,
 }
 
@@ -49,6 +55,26 @@ impl Session {
     pub fn new(settings: Arc<Settings>, id: u64) -> Self {
         let (frame, remembered) = (Frame::default(), RememberedTerms::default());
         Session { peer: Peer::new(settings, id), frame, remembered }
+    }
+
+    /// Returns `true` if the client sent the password, or none is set.
+    pub fn is_authenticated(&self) -> bool {
+        self.peer.is_authenticated
+    }
+
+    /// Returns the number of wrong passwords since the connection opened.
+    pub fn wrong_passwords(&self) -> u32 {
+        self.peer.wrong_passwords
+    }
+
+    /// Returns the bytes that commands between `MULTI` and `EXEC` hold.
+    pub fn queued_bytes(&self) -> usize {
+        self.peer.transaction.as_ref().map_or(0, transaction::Transaction::held_bytes)
+    }
+
+    /// Returns the number of transactions since the connection opened, the open one among them.
+    pub fn transactions(&self) -> u64 {
+        self.peer.transactions
     }
 
     /// Answers every complete request at the start of `input`, appending the replies to `output` in order.
@@ -65,7 +91,14 @@ impl Session {
         let limits = self.peer.settings.limits;
         let mut batch = Batch::for_read(input.len(), limits.batch_asks_max);
         let mut consumed = 0;
+        let (was_authenticated, wrong_before) = (self.peer.is_authenticated, self.peer.wrong_passwords);
         let next = loop {
+            if self.peer.wrong_passwords > wrong_before {
+                break Next::WrongPassword;
+            }
+            if self.peer.is_authenticated && !was_authenticated {
+                break Next::Authenticated;
+            }
             if self.peer.is_closing {
                 consumed = input.len();
                 break Next::Close;
@@ -128,10 +161,48 @@ async fn answer<'b>(
     engine: &mut (impl Throttle + Send),
     output: &mut Vec<u8>,
 ) {
-    if !is_throttle(peer, args) {
-        batch.flush(engine, output).await;
-        return run(peer, args, engine, output).await;
+    if is_throttle(peer, args) {
+        return throttle(args, peer, remembered, batch, engine, output).await;
     }
+    batch.flush(engine, output).await;
+    if let Some(queue) = transaction::answer(peer, args, remembered, engine, output).await {
+        // On the heap, so that connections without a transaction are no larger.
+        Box::pin(exec(&queue, peer, remembered, engine, output)).await;
+    }
+}
+
+/// Runs the commands of a transaction as if they came in one read, and appends the array of their replies.
+async fn exec(
+    queue: &Queue,
+    peer: &mut Peer,
+    remembered: &mut RememberedTerms,
+    engine: &mut (impl Throttle + Send),
+    output: &mut Vec<u8>,
+) {
+    array(output, queue.len());
+    let mut batch = Batch::for_read(queue.text_bytes(), peer.settings.limits.batch_asks_max);
+    for args in queue.commands() {
+        if is_throttle(peer, &args) {
+            throttle(&args, peer, remembered, &mut batch, engine, output).await;
+        } else {
+            batch.flush(engine, output).await;
+            // EXEC is never queued.
+            let _ = transaction::answer(peer, &args, remembered, engine, output).await;
+        }
+    }
+    batch.flush(engine, output).await;
+}
+
+/// Adds a `CL.THROTTLE` to the batch.
+#[inline]
+async fn throttle<'b>(
+    args: &Args<'b, '_>,
+    peer: &Peer,
+    remembered: &mut RememberedTerms,
+    batch: &mut Batch<'b>,
+    engine: &mut (impl Throttle + Send),
+    output: &mut Vec<u8>,
+) {
     let read = cell::read(args, remembered, &peer.settings.limits);
     match read.and_then(|read| engine.accept(&read.0.limit).map(|()| read).map_err(CellError::Refused)) {
         Ok((ask, pending)) => {

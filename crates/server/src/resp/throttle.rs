@@ -40,6 +40,12 @@ pub trait Throttle {
         Ok(())
     }
 
+    /// Returns what is wrong with a described request, without deciding it. The default accepts every request.
+    fn accept_check(&self, request: &Described<'_>) -> Result<(), String> {
+        let _ = request;
+        Ok(())
+    }
+
     /// Answers every ask, as if one after the other in their order, by pushing one [`Answer`] each on `answers`, which is empty.
     fn throttle(&mut self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) -> impl Future<Output = ()> + Send;
 

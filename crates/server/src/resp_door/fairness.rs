@@ -80,8 +80,8 @@ async fn served_between(request: &'static [u8], read_bytes: usize) -> usize {
     let (mut polite, theirs) = duplex(64);
     let (one, other) = (Arc::clone(&gatehouse), Arc::clone(&gatehouse));
     let (stop, stop_too) = (stops.clone(), stops);
-    let greedy = tokio::spawn(async move { serve(&one, greedy, stop).await });
-    let served = tokio::spawn(async move { serve(&other, theirs, stop_too).await });
+    let greedy = tokio::spawn(async move { serve(&one, greedy, None, None, stop).await });
+    let served = tokio::spawn(async move { serve(&other, theirs, None, None, stop_too).await });
     let mut most = 0;
     for _ in 0..10 {
         let before = asked.load(Ordering::Relaxed);
@@ -117,7 +117,7 @@ async fn who_takes_no_answers_is_asked_for_no_more_questions_and_then_given_up()
     let (_stop, stops) = watch::channel(false);
     for request in [THROTTLE, CHECK, b"PING\r\n", b"COMMAND\r\n"] {
         let (greedy, asked) = Greedy::new(request, usize::MAX, false);
-        serve(&gatehouse, greedy, stops.clone()).await;
+        serve(&gatehouse, greedy, None, None, stops.clone()).await;
         let asked = asked.load(Ordering::Relaxed);
         assert!(asked <= 2 * READ_BYTES, "{asked} bytes were read of who takes no answers");
     }

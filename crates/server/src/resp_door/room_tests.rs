@@ -21,7 +21,7 @@ fn connect(gatehouse: &Arc<Gatehouse>, way_bytes: usize) -> DuplexStream {
     tokio::spawn(async move {
         // The sender lives as long as the connection: nobody is told to stop.
         let (_stop, stops) = watch::channel(false);
-        serve(&gatehouse, ours, stops).await;
+        serve(&gatehouse, ours, None, None, stops).await;
     });
     theirs
 }
@@ -106,4 +106,58 @@ async fn who_takes_long_replies_drop_by_drop_is_given_up() {
     }
     // What was on its way may still be read; then it ends.
     assert!(is_closed(&mut slow).await, "still served after 30 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn queued_commands_take_room_and_are_not_charged_without_it() {
+    let gatehouse = Gatehouse::with_room(100 * 1_024);
+    let begin = async || {
+        let mut begun = connect(&gatehouse, 64 * READ_BYTES);
+        begun.write_all(b"MULTI\r\nCL.THROTTLE k 9 1 3600\r\n").await.unwrap();
+        begun.write_all(format!("ECHO {}\r\n", "x".repeat(40_000)).as_bytes()).await.unwrap();
+        tokio::time::sleep(MOMENT).await;
+        begun
+    };
+    let mut held = begin().await;
+    let mut all = Vec::new();
+    while shed(&gatehouse) == "0" {
+        all.push(begin().await);
+        assert!(all.len() < 5, "each takes more than 40 KB of 100 KiB");
+    }
+    let mut told = Vec::new();
+    all.pop().unwrap().read_to_end(&mut told).await.unwrap();
+    assert!(told.starts_with(b"+OK\r\n+QUEUED\r\n") && told.ends_with(NO_ROOM), "{}", told.escape_ascii());
+    drop(all);
+    held.write_all(b"DISCARD\r\nCL.THROTTLE k 9 1 3600 0\r\n").await.unwrap();
+    let expected = b"+OK\r\n+QUEUED\r\n+QUEUED\r\n+OK\r\n*5\r\n:0\r\n:10\r\n:10\r\n:-1\r\n:0\r\n";
+    let mut replies = vec![0; expected.len()];
+    held.read_exact(&mut replies).await.unwrap();
+    assert_eq!(replies, expected, "nothing was charged");
+    let _again = begin().await;
+    assert_eq!(shed(&gatehouse), "1", "room is given back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_transaction_must_end_in_time() {
+    let gatehouse = Gatehouse::with_room(1_024 * 1_024);
+    let echo = format!("ECHO {}\r\n", "x".repeat(10_000));
+    let mut short = connect(&gatehouse, 4 * READ_BYTES);
+    let mut long = connect(&gatehouse, 4 * READ_BYTES);
+    short.write_all(format!("MULTI\r\n{echo}").as_bytes()).await.unwrap();
+    long.write_all(format!("MULTI\r\n{echo}{echo}{echo}").as_bytes()).await.unwrap();
+    let mut busy = connect(&gatehouse, 4 * READ_BYTES);
+    // Always inside of a long transaction, and each of them ends in time.
+    busy.write_all(format!("MULTI\r\n{echo}{echo}{echo}").as_bytes()).await.unwrap();
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        busy.write_all(format!("DISCARD\r\nMULTI\r\n{echo}{echo}{echo}").as_bytes()).await.unwrap();
+        // The commands of the long one do not prolong its time.
+        let _ = long.write_all(b"PING\r\n").await;
+    }
+    assert!(is_closed(&mut long).await, "8 s after it began");
+    assert!(!is_closed(&mut busy).await);
+    short.write_all(b"EXEC\r\n").await.unwrap();
+    let mut replies = vec![0; 30];
+    short.read_exact(&mut replies).await.unwrap();
+    assert!(replies.starts_with(b"+OK\r\n+QUEUED\r\n*1\r\n$10000\r\n"), "{}", replies.escape_ascii());
 }

@@ -15,14 +15,19 @@ pub struct SettingsError {
 impl SettingsError {
     /// A value that the setting cannot have. `shown` is what may be printed of it.
     pub(super) fn value(origin: &Origin, name: &str, shown: &str, why: &str) -> SettingsError {
-        let place = match origin {
+        let place = SettingsError::place(origin, name);
+        let is_usage = matches!(origin, Origin::Flag { .. });
+        SettingsError { is_usage, line: format!("{place} is '{shown}': {why}") }
+    }
+
+    /// Where a value was set, as messages begin.
+    pub(super) fn place(origin: &Origin, name: &str) -> String {
+        match origin {
             Origin::Default => format!("`{name}`"),
             Origin::File { path, line } => format!("{path}:{line}: `{name}`"),
             Origin::Environment { variable } => variable.clone(),
             Origin::Flag { flag } => flag.clone(),
-        };
-        let is_usage = matches!(origin, Origin::Flag { .. });
-        SettingsError { is_usage, line: format!("{place} is '{shown}': {why}") }
+        }
     }
 
     /// Anything else.

@@ -30,10 +30,12 @@ const fn secret(name: &'static str) -> Known {
 }
 
 /// Every setting, in the order in which they are listed.
-pub static KNOWN: [Known; 24] = [
+pub static KNOWN: [Known; 26] = [
     plain("policy", ""),
     url("store", "memory"),
-    plain("max_keys", "100000"),
+    plain("max_keys", "auto"),
+    plain("table_full", "inherit"),
+    plain("log_entries_max", "auto"),
     plain("snapshot", ""),
     plain("snapshot_every", "10s"),
     plain("http", "127.0.0.1:8080"),
@@ -56,6 +58,9 @@ pub static KNOWN: [Known; 24] = [
     plain("grace", "10s"),
     plain("log", "text"),
 ];
+
+/// Settings of the tables in memory, which have no effect with a shared store.
+pub(super) static MEMORY_ONLY: [&str; 3] = ["max_keys", "table_full", "log_entries_max"];
 
 /// Settings of parts that this build does not have, and what they are for. Refused wherever they stand.
 pub(super) static LATER: [(&str, &str); 1] = [("decision_log", "writes a decision log")];

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::known::LATER;
+use super::known::{LATER, MEMORY_ONLY};
 use super::{KNOWN, Known, Origin, SettingsError, file, records, secret, store};
 
 /// Variables that Kubernetes sets for a service of the name `tollgate`; nobody's settings.
@@ -88,7 +88,17 @@ pub fn resolve(
     let mut known = Vec::new();
     for (variable, value) in environment {
         let Some(name) = variable.strip_prefix("TOLLGATE_").map(str::to_ascii_lowercase) else { continue };
-        let is_setting = known_as(&name).is_some() || LATER.iter().any(|(later, _)| *later == name);
+        let setting = known_as(&name);
+        let is_setting = setting.is_some() || LATER.iter().any(|(later, _)| *later == name);
+        // An empty variable is as good as unset, unless it should hold or name a secret: then the secret is missing.
+        if let Some((known, is_file)) = setting
+            && (known.is_secret || is_file)
+            && value.is_empty()
+        {
+            let what = if is_file { "the name of the secret's file" } else { "the secret" };
+            let why = format!("the variable is set but empty; put {what} there, or unset the variable");
+            return Err(SettingsError::value(&from_variable(variable), &name, "", &why));
+        }
         if is_setting && !value.is_empty() {
             known.push((name, value.clone(), from_variable(variable)));
         } else if !is_setting && name != "config" && !is_anothers(variable) {
@@ -103,6 +113,7 @@ pub fn resolve(
         ((*name).to_owned(), value.clone(), Origin::Flag { flag: Known::flag(name) })
     }))?;
     resolved.file_in_state_dir();
+    resolved.warn_of_memory_only();
     Ok(resolved)
 }
 
@@ -122,6 +133,21 @@ impl Resolved {
         }
     }
 
+    /// Warns of settings that have no effect, since the buckets are not in memory.
+    fn warn_of_memory_only(&mut self) {
+        if !matches!(self.read("store", store::Store::parse), Ok(store::Store::Shared(_))) {
+            return;
+        }
+        let is_set = |value: &&Value| {
+            MEMORY_ONLY.contains(&value.known.name) && !matches!(value.origin, Origin::Default)
+        };
+        let warnings = self.values.iter().filter(is_set).map(|value| {
+            let place = SettingsError::place(&value.origin, value.known.name);
+            format!("{place} has no effect with a shared store: it applies to memory only; leave it out")
+        });
+        self.warnings.extend(warnings.collect::<Vec<_>>());
+    }
+
     /// Takes over what one of them says: it beats all that was said before.
     fn take(&mut self, said: impl Iterator<Item = (String, String, Origin)>) -> Result<(), SettingsError> {
         let mut seen: Vec<&str> = Vec::new();
@@ -139,13 +165,19 @@ impl Resolved {
             }
             seen.push(known.name);
             let text = if is_file {
-                secret::read(&value).map_err(|why| SettingsError::value(&origin, &name, &value, &why))?
+                let read = secret::read(&value);
+                read.map_err(|why| SettingsError::value(&origin, &name, &value, &why))?
             } else {
-                value
+                value.clone()
             };
             if known.is_secret && text.is_empty() {
-                let why = "a secret is not empty; write one, or leave it out";
-                return Err(SettingsError::value(&origin, &name, "", why));
+                let why = if is_file {
+                    "the file is empty; write the secret into it, or leave the setting out"
+                } else {
+                    "a secret is not empty; write one, or leave it out"
+                };
+                // The name of the file, or nothing.
+                return Err(SettingsError::value(&origin, &name, &value, why));
             }
             if let Some(place) = self.values.iter_mut().find(|value| value.known == known) {
                 *place = Value { known, text: Some(text), origin };

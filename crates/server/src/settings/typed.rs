@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tollgate::KEYS_MAX;
+use tollgate::{KEYS_MAX, TableFull};
 use tollgate_records::{RecordsUrl, ViolationSettings};
 
 use super::{Known, Origin, Resolved, SettingsError, Store, Value};
 use crate::address::Address;
+use crate::memory_limit::MaxKeys;
 use crate::resp::Password;
 
 /// Most connections of one door.
@@ -15,6 +16,8 @@ const CONNECTIONS_MAX: usize = 1_000_000;
 /// Longest time-out.
 const TIMEOUT_MAX: Duration = Duration::from_hours(24);
 
+/// Shortest password of the RESP listener, in bytes.
+const PASSWORD_BYTES_MIN: usize = 8;
 /// Shortest token of the admin door, in bytes.
 const TOKEN_BYTES_MIN: usize = 20;
 /// How tokens on record begin.
@@ -27,6 +30,8 @@ const HOSTS_MAX: usize = 16;
 const HOST_BYTES_MAX: usize = 253;
 
 /// Most often that the tables are saved.
+/// Most charges that the sliding logs may remember together.
+const LOG_ENTRIES_MAX: usize = 1_000_000_000;
 const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
 
 /// The settings of a gatehouse.
@@ -36,12 +41,18 @@ pub struct Settings {
     pub store: Store,
     /// Where rules, orders and violations are filed.
     pub records: RecordsUrl,
+    /// Directory of state, for the file of a start's viewer token; `None` if the machine has none for us.
+    pub state_dir: Option<PathBuf>,
     /// How denials are put on record.
     pub violations: ViolationSettings,
     /// The policy's file; without one, the embedded default policy.
     pub policy: Option<PathBuf>,
     /// Keys of each table: of the policy's buckets, and of buckets whose limits come with the call.
-    pub max_keys: usize,
+    pub max_keys: MaxKeys,
+    /// Treatment of new clients when a table is full, for rules without their own mode.
+    pub table_full: TableFull,
+    /// Charges that the logs of exact sliding windows remember together, of rules that do not say.
+    pub log_entries_max: usize,
     /// Where the tables are kept over restarts; nowhere without it.
     pub snapshot: Option<PathBuf>,
     /// How often they are saved there while the doors are open.
@@ -105,12 +116,27 @@ impl Resolved {
             let why = "the buckets are in the shared store, and not here to be saved; leave it out";
             return Err(SettingsError::value(&value.origin, "snapshot", &value.shown(), why));
         }
+        let max_keys = self.read("max_keys", |text| match text {
+            "auto" => Ok(MaxKeys::of_memory()),
+            _ => {
+                count(text, KEYS_MAX).map(MaxKeys::set).map_err(|why| why.replace("use a", "use auto, or a"))
+            }
+        })?;
         Ok(Settings {
             store,
             records: self.read("records", |url| RecordsUrl::parse(url).map_err(|error| error.to_string()))?,
+            state_dir: self.text("state_dir").map(PathBuf::from),
             violations: self.violations()?,
             policy: self.text("policy").map(PathBuf::from),
-            max_keys: self.read("max_keys", |text| count(text, KEYS_MAX))?,
+            max_keys,
+            table_full: self.read("table_full", |text| {
+                let mode = TableFull::ALL.into_iter().find(|mode| mode.name() == text);
+                mode.ok_or_else(|| "use inherit, deny_new or shared_overflow".to_owned())
+            })?,
+            log_entries_max: self.read("log_entries_max", |text| match text {
+                "auto" => Ok(max_keys.log_entries()),
+                _ => count(text, LOG_ENTRIES_MAX).map_err(|why| why.replace("use a", "use auto, or a")),
+            })?,
             snapshot: self.text("snapshot").map(PathBuf::from),
             snapshot_every: self.read("snapshot_every", |text| {
                 let every = span(text)?;
@@ -120,7 +146,7 @@ impl Resolved {
             resp: self.read("resp", Address::parse)?,
             admin: self.read("admin", Address::parse)?,
             metrics: self.read("metrics", Address::parse)?,
-            resp_password: self.text("resp_password").map(Password::new),
+            resp_password: self.resp_password()?,
             admin_token: self.admin_token()?,
             admin_hosts: self.read("admin_host", hosts)?,
             playground: self.read("playground", |text| match text {
@@ -137,6 +163,19 @@ impl Resolved {
                 _ => Err("use text or json".to_owned()),
             })?,
         })
+    }
+
+    fn resp_password(&self) -> Result<Option<Password>, SettingsError> {
+        let Some(value) = self.value("resp_password") else { return Ok(None) };
+        let Some(text) = value.text.as_deref() else { return Ok(None) };
+        if text.len() >= PASSWORD_BYTES_MIN {
+            return Ok(Some(Password::new(text)));
+        }
+        let why = format!(
+            "the password has {} bytes; use {PASSWORD_BYTES_MIN} or more, as `openssl rand -hex 32` prints them",
+            text.len()
+        );
+        Err(SettingsError::value(&value.origin, "resp_password", &value.shown(), &why))
     }
 
     fn admin_token(&self) -> Result<Option<Password>, SettingsError> {

@@ -9,7 +9,7 @@ use tollgate_server::resp::{Limits, Next, Password, Session, Settings};
 use crate::engine::Table;
 
 /// Longest reply to one request that is not an echo of it, in bytes: `COMMAND`.
-const REPLY_BYTES_MAX: usize = 4_000;
+const REPLY_BYTES_MAX: usize = 5_000;
 
 /// What became of the bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ fn tight() -> Limits {
         output_bytes_max: 300,
         batch_asks_max: 3,
         key_bytes_max: 8,
+        transaction_commands_max: 4,
+        transaction_bytes_max: 600,
         ..Limits::default()
     }
 }
@@ -56,7 +58,9 @@ fn converse(settings: &Arc<Settings>, sent: &[u8], piece: impl Fn(usize) -> usiz
     let limits = settings.limits;
     let (mut session, mut table) = (Session::new(Arc::clone(settings), 7), Table::new());
     let (mut replies, mut start, mut end) = (Vec::new(), 0, 0);
-    let longest_reply = REPLY_BYTES_MAX + limits.frame_bytes_max;
+    // EXEC answers with the replies to all queued commands.
+    let longest_reply = REPLY_BYTES_MAX * limits.transaction_commands_max
+        + limits.frame_bytes_max.max(limits.transaction_bytes_max);
     while end < sent.len() {
         end = end.saturating_add(piece(end)).min(sent.len());
         loop {
@@ -69,15 +73,59 @@ fn converse(settings: &Arc<Settings>, sent: &[u8], piece: impl Fn(usize) -> usiz
             );
             start += progress.consumed;
             assert!(start <= end);
+            let queued = session.queued_bytes();
+            assert!(queued <= 4 * limits.transaction_bytes_max + 1_024, "{queued} bytes are queued");
             replies.append(&mut output);
             match progress.next {
-                Next::Write => assert!(progress.consumed > 0, "an empty output has room"),
+                Next::Write | Next::Authenticated | Next::WrongPassword => {
+                    assert!(progress.consumed > 0, "an empty output has room");
+                }
                 Next::Read => break,
-                Next::Close => return Replies { bytes: replies, is_closed: true },
+                Next::Close => return Replies { bytes: replies, is_closed: true }.checked(&table),
             }
         }
         let longest = limits.frame_bytes_max.max(limits.inline_bytes_max);
         assert!(end - start <= longest, "{} bytes wait", end - start);
     }
-    Replies { bytes: replies, is_closed: false }
+    Replies { bytes: replies, is_closed: false }.checked(&table)
+}
+
+impl Replies {
+    /// Asserts that the client was told of every decision of the engine, and of no other.
+    fn checked(self, table: &Table) -> Replies {
+        let (mut rest, mut verdicts) = (self.bytes.as_slice(), 0);
+        while !rest.is_empty() {
+            rest = skip_reply(rest, &mut verdicts);
+        }
+        let decisions = table.calls.iter().sum::<usize>() + table.checks;
+        assert_eq!(verdicts, decisions, "verdicts in the replies, decisions of the engine");
+        self
+    }
+}
+
+/// Skips one reply and counts the verdicts in it.
+///
+/// No other array begins with 0 or 1, or with `admitted` and 0 or 1: integers of other replies are 7 (`CLIENT ID`), 2 or 3 inside of `HELLO`,
+/// and the number of commands.
+fn skip_reply<'r>(reply: &'r [u8], verdicts: &mut usize) -> &'r [u8] {
+    let verdict_heads: [&[u8]; 6] = [
+        b"*5\r\n:0\r\n",
+        b"*5\r\n:1\r\n",
+        b"*20\r\n$8\r\nadmitted\r\n:0\r\n",
+        b"*20\r\n$8\r\nadmitted\r\n:1\r\n",
+        b"%10\r\n$8\r\nadmitted\r\n:0\r\n",
+        b"%10\r\n$8\r\nadmitted\r\n:1\r\n",
+    ];
+    *verdicts += usize::from(verdict_heads.iter().any(|head| reply.starts_with(head)));
+    let end = reply.windows(2).position(|pair| pair == b"\r\n").expect("a reply has a line end");
+    let (head, mut rest) = (&reply[1..end], &reply[end + 2..]);
+    let number = || str::from_utf8(head).ok().and_then(|text| text.parse::<i64>().ok()).expect("a number");
+    match reply[0] {
+        b'*' | b'~' => (0..number()).for_each(|_| rest = skip_reply(rest, verdicts)),
+        b'%' => (0..2 * number()).for_each(|_| rest = skip_reply(rest, verdicts)),
+        b'$' | b'=' if number() >= 0 => rest = &rest[usize::try_from(number()).unwrap_or(0) + 2..],
+        b'$' | b'+' | b'-' | b':' | b'_' => {}
+        other => panic!("{other} begins no reply"),
+    }
+    rest
 }

@@ -46,7 +46,7 @@ fn an_unknown_command_gets_redis_words_and_no_more_than_the_beginning_of_its_arg
         &[
             ("foo", "-ERR unknown command 'foo', with args beginning with: |"),
             ("FoO a b", "-ERR unknown command 'FoO', with args beginning with: 'a' 'b' |"),
-            ("MULTI", "-ERR unknown command 'MULTI', with args beginning with: |"),
+            ("SUBSCRIBE a", "-ERR unknown command 'SUBSCRIBE', with args beginning with: 'a' |"),
         ],
     );
     let long = format!("{} {} {} d", "f".repeat(300), "x".repeat(30), "z".repeat(200));
@@ -134,7 +134,7 @@ fn command_tells_of_every_command() {
     check(
         &mut conversation,
         &[
-            ("COMMAND COUNT", ":13|"),
+            ("COMMAND COUNT", ":18|"),
             ("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command|"),
             ("COMMAND INFO CL.THROTTLE nope", &format!("*2|{throttle}$-1|")),
             ("COMMAND DOCS nope", "*0|"),
@@ -147,8 +147,10 @@ fn command_tells_of_every_command() {
         "*2|$4|echo|*6|$7|summary|$25|Answers with its argument|$5|since|$5|1.0.0|$5|group|$10|connection|"
     );
     assert_eq!(conversation.ask("COMMAND"), conversation.ask("COMMAND INFO"));
-    assert!(conversation.ask("COMMAND").starts_with("*13|*10|$4|auth|"));
-    assert!(conversation.ask("COMMAND LIST").starts_with("*13|$4|auth|$11|cl.throttle|"));
+    assert!(conversation.ask("COMMAND").starts_with("*18|*10|$4|auth|"));
+    assert!(conversation.ask("COMMAND LIST").starts_with("*18|$4|auth|$11|cl.throttle|"));
+    let multi = "*10|$5|multi|:1|*1|+fast|:0|:0|:0|*2|+@fast|+@transaction|*0|*0|*0|";
+    assert_eq!(conversation.ask("COMMAND INFO multi"), format!("*1|{multi}"));
 }
 
 #[test]

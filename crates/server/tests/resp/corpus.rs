@@ -21,6 +21,8 @@ fn every_input_of_the_resp_corpus_gets_the_same_replies_however_it_is_cut() {
     assert!(throttled > 3, "{throttled} ask for tokens first");
     let told = replies.iter().filter(|reply| contains(&reply.bytes, b"$8\r\nadmitted\r\n:")).count();
     assert!(told > 3, "{told} ask for the policy");
+    let executed = replies.iter().filter(|reply| contains(&reply.bytes, b"+QUEUED\r\n*")).count();
+    assert!(executed > 3, "{executed} execute a transaction");
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
@@ -29,7 +31,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 
 /// Pieces that make requests, and some that do not.
 fn any_input(rng: &mut Rng) -> Vec<u8> {
-    let words: [&[u8]; 31] = [
+    let words: [&[u8]; 36] = [
         b"CL.THROTTLE",
         b"PING",
         b"HELLO",
@@ -61,10 +63,23 @@ fn any_input(rng: &mut Rng) -> Vec<u8> {
         b"peek",
         b"cost",
         b"\xff",
+        b"MULTI",
+        b"EXEC",
+        b"DISCARD",
+        b"WATCH",
+        b"UNWATCH",
     ];
     let mut bytes = vec![rng.u8(..)];
     for _ in 0..rng.usize(0..12) {
-        match rng.u32(0..9) {
+        match rng.u32(0..11) {
+            9 => bytes.extend(request(&[[b"MULTI".as_slice(), b"EXEC", b"DISCARD"][rng.usize(0..3)]])),
+            10 => {
+                bytes.extend(request(&[b"MULTI"]));
+                bytes.extend(
+                    request(&[b"CL.THROTTLE", b"k", b"2", b"1", b"60", b"1"]).repeat(rng.usize(0..6)),
+                );
+                bytes.extend(request(&[b"EXEC"]));
+            }
             0 => bytes.extend_from_slice(words[rng.usize(0..words.len())]),
             1 => bytes.extend_from_slice(
                 [b"\r\n".as_slice(), b"*", b"$", b"*2\r\n", b"$4\r\n", b"*-1\r\n"][rng.usize(0..6)],

@@ -17,13 +17,15 @@ pub(crate) struct Table {
     pub(crate) now: Moment,
     /// How many asks came with each call.
     pub(crate) calls: Vec<usize>,
+    /// Described requests that were decided.
+    pub(crate) checks: usize,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
         // Some odd moment: nothing may depend on the clock's origin.
         let now = Moment::from_nanos(1_234_567_000_000_000);
-        Table { buckets: HashMap::new(), now, calls: Vec::new() }
+        Table { buckets: HashMap::new(), now, calls: Vec::new(), checks: 0 }
     }
 
     fn decide(&mut self, ask: &Ask<'_>) -> Answer {
@@ -54,9 +56,17 @@ impl Throttle for Table {
         }
     }
 
+    fn accept_check(&self, request: &Described<'_>) -> Result<(), String> {
+        match request.ip {
+            Some("home") => Err("`ip` is 'home'".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
     /// By a policy of one rule: `{name: client, scope: ip, rate: 3/m, burst: 3}`.
     async fn check(&mut self, request: &Described<'_>) -> Result<Told, String> {
         assert!(request.headers.len() <= 128);
+        self.checks += 1;
         let limit = Limit::new(Rate::new(BURST, Span::from_secs(60)), Burst::tokens(BURST));
         let (Ok(limit), Some(ip)) = (limit, request.ip) else {
             return Ok(Told { is_admitted: true, status: 200, ..Told::default() });

@@ -14,3 +14,4 @@ mod framing;
 mod pipelines;
 mod policy_check;
 mod protocol_limits;
+mod transactions;

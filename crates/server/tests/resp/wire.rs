@@ -66,7 +66,7 @@ impl Conversation {
             self.waiting.drain(..progress.consumed);
             replies.append(&mut output);
             match progress.next {
-                Next::Write => {}
+                Next::Write | Next::Authenticated | Next::WrongPassword => {}
                 Next::Read => return replies,
                 Next::Close => {
                     self.is_closed = true;
@@ -80,6 +80,11 @@ impl Conversation {
     pub(crate) fn ask(&mut self, words: &str) -> String {
         let reply = self.send(&command(words));
         String::from_utf8_lossy(&reply).replace("\r\n", "|")
+    }
+
+    /// Bytes that commands between MULTI and EXEC hold.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.session.queued_bytes()
     }
 
     /// Bytes that were sent and make no complete request.

@@ -13,8 +13,6 @@ const REQUESTS: &str = r#"{name: admin-requests, limit_keys: ["ip:prefix"], rate
 /// What the holder of each token may ask, from wherever.
 const REQUESTS_OF_TOKEN: &str =
     r#"{name: admin-requests-of-token, limit_keys: ["user"], rate: 50/s, burst: 100}"#;
-/// How often a token is looked up that was not right before, for strangers who have asked too often.
-const UNPROVEN: &str = r#"{name: admin-unproven-tokens, limit_keys: ["user"], rate: 1/s, burst: 10}"#;
 /// How many wrong tokens each client may send.
 const FAILED_SIGN_INS: &str =
     r#"{name: admin-failed-sign-ins, limit_keys: ["ip:prefix"], rate: 1/s, burst: 10}"#;
@@ -26,7 +24,6 @@ const CLIENTS_MAX: usize = 4_096;
 pub(crate) struct Allowance {
     requests: PolicyLimiter,
     requests_of_token: PolicyLimiter,
-    unproven: PolicyLimiter,
     failed: PolicyLimiter,
 }
 
@@ -40,7 +37,6 @@ impl Allowance {
         Ok(Allowance {
             requests: limiter(REQUESTS)?,
             requests_of_token: limiter(REQUESTS_OF_TOKEN)?,
-            unproven: limiter(UNPROVEN)?,
             failed: limiter(FAILED_SIGN_INS)?,
         })
     }
@@ -53,11 +49,6 @@ impl Allowance {
     /// The answer to the holder of a token who asks too often.
     pub(crate) fn ask_with(&self, token_id: &str) -> Option<Reply> {
         denial(&self.requests_of_token, &of_token(token_id))
-    }
-
-    /// The answer to those who have a token looked up too often that was not right before.
-    pub(crate) fn ask_unproven(&self, token_id: &str) -> Option<Reply> {
-        denial(&self.unproven, &of_token(token_id))
     }
 
     /// Notes a wrong token, and is the answer to somebody who sends too many. A right one is never too many: who shares an address with

@@ -27,11 +27,6 @@ impl<'h> Bearer<'h> {
     pub(in crate::admin) fn as_str(self) -> &'h str {
         self.0
     }
-
-    /// The number of the token on record that it may be, as in `tg_<number>_…`; no secret.
-    pub(in crate::admin) fn token_id(self) -> Option<&'h str> {
-        self.0.strip_prefix("tg_")?.split_once('_').map(|(token_id, _)| token_id)
-    }
 }
 
 /// Says that there is one, and no more.

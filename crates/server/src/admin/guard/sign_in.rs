@@ -1,4 +1,4 @@
-//! Who asks: the holder of a token or of its session, or anybody on this machine while there is no token at all.
+//! The caller of a request: the holder of a token or of its session. While there is no token at all, a Unix socket may read without one.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::admin::keyring::NoHolder;
 use crate::admin::session::{Carried, Found, SessionCookie};
 use crate::http::{Problem, Reply};
 
-/// Fields by which a proxy says that somebody else asks.
+/// Fields by which a proxy says that it forwards a request.
 const FORWARDING: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
 /// Somebody who was not let in.
@@ -28,8 +28,8 @@ struct Refusal {
 ///
 /// What takes strangers takes whoever sends no token, and nobody whose token is no good.
 ///
-/// Strangers share the allowance of their address. Whoever has a right token has one of their own, whatever strangers at the same
-/// address send; and for those nobody looks into the database once their allowance is spent, unless they name a token that there is.
+/// Requests without a right token share the allowance of their address. A right token has an allowance of its own, whatever other clients
+/// at its address send: once theirs is spent, a token is compared with the hashes of a list that is read once a second at most.
 pub(crate) async fn sign_in(
     head: &Parts,
     peer: Option<IpAddr>,
@@ -47,8 +47,7 @@ pub(crate) async fn sign_in(
     let is_stranger = !matches!(said, Said::Token(token) if keyring.is_proven(token));
     if is_stranger && let Some(denied) = allowance.ask(peer) {
         let Said::Token(token) = said else { return Err(denied) };
-        let is_spent = |id: &str| allowance.ask_unproven(id).is_some();
-        if !keyring.may_be_right(token).await || token.token_id().is_none_or(is_spent) {
+        if !keyring.is_right(token).await {
             return Err(denied);
         }
     }
@@ -143,8 +142,8 @@ async fn identify(
         Said::Nothing if !operations.keyring.is_empty().await.map_err(refusal)? => {
             Err(refusal(unauthorised("token_needed", NEEDED)))
         }
-        Said::Nothing if is_local(head, peer) => Ok(Caller::local()),
-        Said::Nothing => Err(refusal(unauthorised("no_token_configured", NOT_LOCAL))),
+        Said::Nothing if is_unix_socket(head, peer) => Ok(Caller::local()),
+        Said::Nothing => Err(refusal(unauthorised("no_token_configured", NOT_CONFIGURED))),
     }
 }
 
@@ -156,8 +155,8 @@ const REVOKED: &str = "the token was revoked; create another with `tollgate toke
 const OVER: &str = "the session is over, or its token is no good any more; sign in again, or send a token as `Authorization: Bearer tg_…`";
 const NEEDED: &str =
     "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
-const NOT_LOCAL: &str = "no token is configured, so only this machine may look; create one with `tollgate token create`, and send it \
-                         as `Authorization: Bearer tg_…`";
+const NOT_CONFIGURED: &str = "no token is configured; create one with `tollgate token create`, or read with the viewer token of this start, \
+                              whose file the server names at its start, and send it as `Authorization: Bearer tg_…`";
 
 fn unauthorised(reason: &'static str, detail: &str) -> Problem {
     let challenge = match reason {
@@ -168,10 +167,9 @@ fn unauthorised(reason: &'static str, detail: &str) -> Problem {
     problem.with_header("www-authenticate", challenge)
 }
 
-/// Whether it is somebody on this machine who asks, and for nobody else.
-fn is_local(head: &Parts, peer: Option<IpAddr>) -> bool {
-    let is_loopback = peer.is_none_or(|peer| peer.to_canonical().is_loopback());
-    is_loopback && !FORWARDING.iter().any(|field| head.headers.contains_key(*field))
+/// Returns whether a request came over a Unix socket, and not through a proxy that says so.
+fn is_unix_socket(head: &Parts, peer: Option<IpAddr>) -> bool {
+    peer.is_none() && !FORWARDING.iter().any(|field| head.headers.contains_key(*field))
 }
 
 #[cfg(test)]
@@ -181,23 +179,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_who_is_on_this_machine_and_asks_for_nobody_else_is_local() {
-        let is_local = |peer: Option<&str>, field: Option<&str>| {
+    fn tcp_and_forwarded_requests_are_no_unix_socket() {
+        let is_unix_socket = |peer: Option<&str>, field: Option<&str>| {
             let mut request = Request::builder();
             if let Some(field) = field {
                 request = request.header(field, "192.0.2.7");
             }
             let head = request.body(()).unwrap().into_parts().0;
-            super::is_local(&head, peer.map(|peer| peer.parse().unwrap()))
+            super::is_unix_socket(&head, peer.map(|peer| peer.parse().unwrap()))
         };
-        for peer in [None, Some("127.0.0.1"), Some("127.8.9.10"), Some("::1"), Some("::ffff:127.0.0.1")] {
-            assert!(is_local(peer, None), "{peer:?}");
-            for field in FORWARDING {
-                assert!(!is_local(peer, Some(field)), "{peer:?} {field}");
-            }
+        assert!(is_unix_socket(None, None));
+        for field in FORWARDING {
+            assert!(!is_unix_socket(None, Some(field)), "{field}");
         }
-        for peer in ["192.0.2.7", "10.0.0.1", "::ffff:192.0.2.7", "2001:db8::1", "0.0.0.0"] {
-            assert!(!is_local(Some(peer), None), "{peer}");
+        for peer in
+            ["127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1", "192.0.2.7", "2001:db8::1", "0.0.0.0"]
+        {
+            assert!(!is_unix_socket(Some(peer), None), "{peer}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Changes to the rules on record.
 
 use serde_json::json;
+use tollgate::policy::EntryReader;
 use tollgate_records::{RuleSetChange, Stored};
 
 use super::raw::{RawBase, RawEntry, RawRules};
@@ -16,7 +17,7 @@ pub(in crate::admin) async fn put(call: Call) -> Result<Reply, Problem> {
     let raw: RawEntry = call.json()?;
     call.operations.on_record()?;
     let (base, comment) = (base_version(&call, raw.base_version).await?, raw.comment.clone());
-    let entry = raw.named(call.values.get("name"))?;
+    let entry = raw.named(call.values.get("name"), &EntryReader::until(&call.stop))?;
     let change = RuleSetChange { put_entries: vec![entry], ..RuleSetChange::default() };
     changed(&call, base, &change, &comment).await
 }
@@ -60,7 +61,7 @@ pub(in crate::admin) async fn apply(call: Call) -> Result<Reply, Problem> {
     let raw: RawRules = call.json()?;
     let records = call.operations.on_record()?;
     let (base, comment) = (base_version(&call, raw.base_version).await?, raw.comment.clone());
-    let change = raw.change(&rules_of(records).await?)?;
+    let change = raw.change(&rules_of(records).await?, &call.stop)?;
     changed(&call, base, &change, &comment).await
 }
 
@@ -91,7 +92,7 @@ async fn stored(call: &Call) -> Result<Stored, Problem> {
 
 async fn changed(call: &Call, base: i64, change: &RuleSetChange, comment: &str) -> Result<Reply, Problem> {
     let operations = &call.operations;
-    let (records, judge) = (operations.on_record()?, operations.judge().await?);
+    let (records, judge) = (operations.on_record()?, operations.judge(&call.stop).await?);
     let version = records.apply(base, change, &call.author(), comment, |rules| judge.judge(rules)).await;
     let version = version.map_err(|error| not_applied(&error))?;
     let (number, by) = (version.version, &call.caller.name);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tollgate::policy::{Composition, Lint, TableRoom};
 use tollgate_records::{Entry, PlainRow, RuleSet, RuleSetChange};
 
 use super::on_record_or_empty;
@@ -10,17 +11,29 @@ use super::raw::RawRules;
 use crate::admin::call::{Call, ok};
 use crate::http::{Problem, Reply};
 
-/// `POST /rules/validate`: whether the rules would be sound, and every mistake if not.
+/// Most lints that are told of a proposal.
+const LINTS_MAX: usize = 100;
+
+/// `POST /rules/validate`: whether the rules would be sound, with the lints for a service of this size; every mistake if not.
 pub(in crate::admin) async fn validate(call: Call) -> Result<Reply, Problem> {
     call.query(&[])?;
     let (current, proposed) = proposed(&call).await?;
-    let judge = call.operations.judge().await?;
-    let (notes, mistakes) = match judge.compose(&proposed) {
-        Ok(composed) => (composed.notes, Vec::new()),
-        Err(mistakes) => (Vec::new(), mistakes),
+    let judge = call.operations.judge(&call.stop).await?;
+    let engine = &call.operations.engine;
+    let room = match engine.ledger {
+        None => {
+            let stats = engine.limiter.limiter().stats();
+            TableRoom { max_keys: stats.keys_max, log_entries_max: stats.log_entries_max }
+        }
+        Some(_) => TableRoom::default(),
     };
-    let version = current.version;
-    ok(&json!({ "valid": mistakes.is_empty(), "mistakes": mistakes, "notes": notes, "version": version }))
+    let (notes, lints, mistakes) = match judge.compose(&proposed) {
+        Ok(Composition { policy, notes, .. }) => (notes, policy.lints_for(room), Vec::new()),
+        Err(mistakes) => (Vec::new(), Vec::new(), mistakes),
+    };
+    let lints: Vec<String> = lints.iter().take(LINTS_MAX).map(Lint::to_string).collect();
+    let (valid, version) = (mistakes.is_empty(), current.version);
+    ok(&json!({ "valid": valid, "mistakes": mistakes, "notes": notes, "lints": lints, "version": version }))
 }
 
 /// `POST /rules/diff`: what would be added, removed and changed.
@@ -43,7 +56,7 @@ pub(in crate::admin) async fn diff(call: Call) -> Result<Reply, Problem> {
 async fn proposed(call: &Call) -> Result<(RuleSet, RuleSet), Problem> {
     let raw: RawRules = call.json()?;
     let current = on_record_or_empty(call).await?;
-    let change = raw.change(&current)?;
+    let change = raw.change(&current, &call.stop)?;
     let proposed = made_to(&current, change)?;
     Ok((current, proposed))
 }

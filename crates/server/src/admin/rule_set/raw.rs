@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-use tollgate::policy;
+use tollgate::policy::{EntryReader, Stop};
 use tollgate_records::{Entry, PutRow, RowTerms, RuleSet, RuleSetChange};
 
 use super::super::judge::line;
@@ -70,7 +70,7 @@ pub(super) struct RawRules {
 
 impl RawEntry {
     /// What is to be stored: the text in its one form, by the name that stands in it.
-    pub(super) fn entry(self, place: &str) -> Result<Entry, Problem> {
+    fn entry(self, place: &str, reader: &EntryReader) -> Result<Entry, Problem> {
         let text = match (self.rule, self.text) {
             (Some(rule), None) => rule.to_string(),
             (None, Some(text)) => text,
@@ -80,7 +80,7 @@ impl RawEntry {
                 return Err(Problem::field(place, detail).because("bad_body"));
             }
         };
-        let parsed = policy::Entry::parse(&text);
+        let parsed = reader.parse(&text);
         let (name, text) = parsed.map_err(|mistakes| unsound(mistakes.iter().map(line).collect()))?;
         if let Some(said) = self.name.filter(|said| *said != name) {
             let detail = format!(
@@ -100,17 +100,18 @@ impl RawEntry {
     }
 
     /// The same with the name that stands in the path.
-    pub(super) fn named(self, name: &str) -> Result<Entry, Problem> {
-        RawEntry { name: Some(name.to_owned()), ..self }.entry("rule")
+    pub(super) fn named(self, name: &str, reader: &EntryReader) -> Result<Entry, Problem> {
+        RawEntry { name: Some(name.to_owned()), ..self }.entry("rule", reader)
     }
 }
 
 impl RawRules {
     /// What is to be changed of what is on record.
-    pub(super) fn change(self, current: &RuleSet) -> Result<RuleSetChange, Problem> {
+    pub(super) fn change(self, current: &RuleSet, stop: &Stop) -> Result<RuleSetChange, Problem> {
+        let reader = EntryReader::until(stop);
         let mut change = RuleSetChange::default();
         for (at, raw) in self.rules.into_iter().enumerate() {
-            change.put_entries.push(raw.entry(&format!("rules[{at}]"))?);
+            change.put_entries.push(raw.entry(&format!("rules[{at}]"), &reader)?);
         }
         change.put_rows = self.rows.into_iter().map(RawRow::put).collect();
         if self.prune {

@@ -1,5 +1,8 @@
 //! Every route × every role × every way not to have a token: derived from the table of routes.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use http::Method;
 use serde_json::json;
 use tollgate_records::{Author, Role, Timestamp};
@@ -9,8 +12,16 @@ use crate::admin::route::{Route, Strangers};
 use crate::admin::routes::ROUTES;
 use crate::settings::Playground;
 
+/// The address of a client at a Unix socket.
+const UNIX_SOCKET: Option<IpAddr> = None;
+
 /// A request to a route that changes nothing even if it is let in: there is nothing of that name, and the body says nothing.
-async fn knock(door: &TestDoor, route: &Route, token: Option<&str>, peer: std::net::IpAddr) -> Answer {
+async fn knock(
+    door: &TestDoor,
+    route: &Route,
+    token: Option<&str>,
+    peer: impl Into<Option<IpAddr>>,
+) -> Answer {
     let fields = token.map(|token| ("authorization", format!("Bearer {token}")));
     knock_with(door, route, fields.as_slice(), peer).await
 }
@@ -20,7 +31,7 @@ async fn knock_with(
     door: &TestDoor,
     route: &Route,
     fields: &[(&str, String)],
-    peer: std::net::IpAddr,
+    peer: impl Into<Option<IpAddr>>,
 ) -> Answer {
     let path = route.path.replace("{name}", "nothing").replace("{n}", "0").replace("{id}", "0");
     let method = match route.method {
@@ -29,7 +40,7 @@ async fn knock_with(
         Method::DELETE => "DELETE",
         _ => "GET",
     };
-    let mut asking = door.ask(method, &path).from(Some(peer));
+    let mut asking = door.ask(method, &path).from(peer.into());
     if route.method != Method::GET {
         asking = asking.json(&json!({}));
     }
@@ -205,26 +216,88 @@ async fn no_route_opens_to_who_has_no_good_token() {
 }
 
 #[tokio::test]
-async fn while_no_token_is_configured_this_machine_may_look_and_nobody_may_change_anything() {
+async fn without_tokens_only_socket_and_start_token_read() {
     for door in [TestDoor::open().await, TestDoor::without_records(None).await] {
         for route in &ROUTES {
-            let answer = knock(&door, route, None, local_peer()).await;
+            let answer = knock(&door, route, None, UNIX_SOCKET).await;
             if route.role == Role::Viewer {
                 // Without records some of it is nowhere.
-                let_in(route, &answer, "this machine");
+                let_in(route, &answer, "a Unix socket");
             } else {
-                refused(route, &answer, 401, "no_token_configured", "this machine");
+                refused(route, &answer, 401, "no_token_configured", "a Unix socket");
             }
-            let answer = knock(&door, route, None, other_peer()).await;
-            if route.strangers == Strangers::Always {
-                let_in(route, &answer, "another machine");
-            } else {
-                refused(route, &answer, 401, "no_token_configured", "another machine");
+            for peer in [local_peer(), other_peer()] {
+                let answer = knock(&door, route, None, peer).await;
+                if route.strangers == Strangers::Always {
+                    let_in(route, &answer, "no token");
+                } else {
+                    refused(route, &answer, 401, "no_token_configured", "no token");
+                }
+                let answer = knock(&door, route, Some(door.start_token()), peer).await;
+                if route.role == Role::Viewer {
+                    let_in(route, &answer, "the start's token");
+                } else {
+                    refused(route, &answer, 403, "role_too_low", "the start's token");
+                }
+                let guess = format!("{}0", door.start_token());
+                for token in ["tg_0123456789abcdef_x", "tg_start_x", &guess] {
+                    let answer = knock(&door, route, Some(token), peer).await;
+                    refused(route, &answer, 401, "unknown_token", "a wrong token");
+                }
             }
-            let answer = knock(&door, route, Some("tg_0123456789abcdef_x"), local_peer()).await;
-            refused(route, &answer, 401, "unknown_token", "a token of elsewhere");
         }
     }
+}
+
+#[tokio::test]
+async fn start_token_ends_with_the_first_token() {
+    let door = TestDoor::open().await;
+    let start = door.start_token();
+    let ask = || door.get("/admin/v1/whoami").from(Some(local_peer()));
+    let who = ask().token(start).expect(200).await.json();
+    assert_eq!(
+        who,
+        json!({ "name": "start", "token": "start", "role": "viewer", "session": false, "open": false })
+    );
+    let cookie = door.sign_in(start).await;
+    ask().field("cookie", &cookie).expect(200).await;
+    assert!(until(|| door.has_start_token_file()).await);
+
+    // Made beside the service, as `tollgate token create` does.
+    let token = door.token(Role::Viewer).await;
+    assert_eq!(ask().field("cookie", &cookie).expect(401).await.reason(), "session_over");
+    assert_eq!(ask().token(start).expect(401).await.reason(), "revoked_token");
+    assert!(!door.has_start_token_file());
+    ask().token(&token).expect(200).await;
+
+    door.sql("DELETE FROM tollgate_tokens").await;
+    assert_eq!(ask().token(start).expect(401).await.reason(), "revoked_token");
+    assert!(!door.has_start_token_file());
+}
+
+#[tokio::test]
+async fn start_token_file_goes_without_any_request() {
+    let door = TestDoor::open().await;
+    assert!(until(|| door.has_start_token_file()).await);
+    door.token(Role::Viewer).await;
+    assert!(until(|| !door.has_start_token_file()).await);
+}
+
+#[tokio::test]
+async fn start_token_is_not_made_beside_a_configured_token() {
+    let door = TestDoor::without_records(Some("0123456789abcdef0123456789abcdef")).await;
+    assert_eq!(door.start_token(), "");
+}
+
+/// Waits for something; returns whether it came to be.
+async fn until(is_so: impl Fn() -> bool) -> bool {
+    for _ in 0..200 {
+        if is_so() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    false
 }
 
 #[tokio::test]
@@ -273,6 +346,25 @@ async fn who_forwards_for_somebody_else_is_not_this_machine() {
 async fn a_socket_of_this_machine_is_this_machine() {
     let door = TestDoor::open().await;
     door.get("/admin/v1/status").from(None).expect(200).await;
+}
+
+#[tokio::test]
+async fn deleted_tokens_do_not_open_the_listener() {
+    for was_used in [true, false] {
+        let door = TestDoor::open().await;
+        assert!(until(|| door.has_start_token_file()).await);
+        let token = door.token(Role::Viewer).await;
+        if was_used {
+            door.get("/admin/v1/whoami").token(&token).expect(200).await;
+        } else {
+            // The background task sees tokens that are never used.
+            assert!(until(|| !door.has_start_token_file()).await);
+        }
+        door.sql("DELETE FROM tollgate_tokens").await;
+        assert_eq!(door.get("/admin/v1/status").expect(401).await.reason(), "token_needed");
+        let by_tcp = door.get("/admin/v1/status").from(Some(local_peer()));
+        assert_eq!(by_tcp.expect(401).await.reason(), "token_needed");
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::json;
 use tollgate::policy::{Entry, Facts, Order, StandingOrder, Who};
 use tollgate_records::Role;
 
-use super::door::TestDoor;
+use super::door::{TestDoor, local_peer};
 use crate::door::Door;
 use crate::filed::{Filed, FiledRules};
 
@@ -170,7 +170,8 @@ async fn every_operation_is_written_down_with_who_what_before_after_and_why() {
         if let Some(tokens) = tokens {
             body["tokens"] = json!(tokens);
         }
-        door.post(&format!("/admin/v1/buckets/{path}"), &body).token(&token).expect(200).await;
+        let asking = door.post(&format!("/admin/v1/buckets/{path}"), &body).from(Some(local_peer()));
+        asking.token(&token).expect(200).await;
         let lines = door.get("/admin/v1/audit").token(&token).expect(200).await.json();
         lines["lines"][0].clone()
     };

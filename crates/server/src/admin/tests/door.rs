@@ -26,6 +26,7 @@ use crate::engine::Engine;
 use crate::gatehouse::Gatehouse;
 use crate::policy_source::{PolicySource, PolicyText};
 use crate::settings::Playground;
+use crate::token_file;
 
 /// A policy with a rule for users and one for addresses.
 pub(super) const POLICY: &str = "
@@ -157,7 +158,8 @@ impl TestDoor {
             hosts,
             256,
         );
-        let operations = operations.unwrap().with_playground(playground);
+        let file = folder.as_ref().map(|folder| token_file::path(folder, 1));
+        let operations = operations.unwrap().with_playground(playground).with_start_token(file);
         gatehouse.operations = Arc::new(Operations { page, ..operations });
         gatehouse.operations.begin();
         TestDoor {
@@ -199,9 +201,20 @@ impl TestDoor {
         cookie.split(';').next().unwrap().to_owned()
     }
 
+    /// The viewer token of this start.
+    pub(super) fn start_token(&self) -> &str {
+        self.gatehouse.operations.keyring.start_token()
+    }
+
+    /// Returns whether the viewer token of this start is in its file.
+    pub(super) fn has_start_token_file(&self) -> bool {
+        let path = token_file::path(self.folder.as_ref().unwrap(), 1);
+        token_file::read(&path).unwrap().as_deref() == Some(self.start_token())
+    }
+
+    /// A request over a Unix socket, which may read without a token while there is none. [`Asking::from`] makes it one over TCP.
     pub(super) fn ask(&self, method: &'static str, path: &str) -> Asking<'_> {
-        let (path, peer) = (path.to_owned(), Some(local_peer()));
-        Asking { door: self, method, path, peer, fields: Vec::new(), body: None }
+        Asking { door: self, method, path: path.to_owned(), peer: None, fields: Vec::new(), body: None }
     }
 
     pub(super) fn get(&self, path: &str) -> Asking<'_> {

@@ -113,6 +113,42 @@ async fn what_is_proposed_is_judged_and_compared_and_changes_nothing() {
     assert_eq!(door.records.as_ref().unwrap().rule_set().await.unwrap().version, 1);
 }
 
+/// The lints are those of `tollgate check`, for as many keys as this service has room for.
+#[tokio::test]
+async fn lints_of_a_proposal_count_the_keys_of_the_service() {
+    let door = TestDoor::open().await;
+    let viewer = door.token(Role::Viewer).await;
+    let lints = async |quota: u32| {
+        let text = format!(
+            "{{name: log, scope: user, algorithm: sliding_window, quota: {quota}, window: 1h, log_entries_max: 20000}}"
+        );
+        let proposed = json!({ "rules": [{ "text": text }] });
+        let judged = door.post("/admin/v1/rules/validate", &proposed).token(&viewer).expect(200).await.json();
+        assert_eq!(judged["valid"], true, "{judged}");
+        judged["lints"].to_string()
+    };
+    assert!(!lints(20).await.contains("[log-entries]"), "1,000 keys times 20 fit");
+    let told = lints(21).await;
+    assert!(told.contains("21 for each of 1000 clients") && told.contains("[log-entries]"), "{told}");
+}
+
+/// The service of these tests has room for 1,000,000 entries, more than ten for each of its 1,000 keys.
+#[tokio::test]
+async fn lints_of_a_proposal_count_the_log_entries_of_the_service() {
+    let door = TestDoor::open().await;
+    let viewer = door.token(Role::Viewer).await;
+    let lints = async |quota: u32| {
+        let text =
+            format!("{{name: log, scope: user, algorithm: sliding_window, quota: {quota}, window: 1h}}");
+        let proposed = json!({ "rules": [{ "text": text }] });
+        let judged = door.post("/admin/v1/rules/validate", &proposed).token(&viewer).expect(200).await.json();
+        judged["lints"].to_string()
+    };
+    assert!(!lints(1_000).await.contains("[log-entries]"), "1,000 keys times 1,000 fit");
+    let told = lints(1_001).await;
+    assert!(told.contains("the rule has room for 1000000;"), "{told}");
+}
+
 #[tokio::test]
 async fn of_two_who_know_the_same_version_one_wins_and_the_other_is_told() {
     let door = TestDoor::open().await;
