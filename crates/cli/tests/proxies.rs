@@ -3,6 +3,8 @@
 //! `cargo xtask test setup` brings the proxies; one that is missing fails its tests, one named in `TOLLGATE_SKIP` is left out.
 #![expect(clippy::unwrap_used, reason = "what a test cannot unwrap fails the test")]
 
+#[path = "proxies/admin.rs"]
+mod admin;
 #[path = "proxies/application.rs"]
 mod application;
 #[path = "proxies/client.rs"]
@@ -23,6 +25,8 @@ mod promises;
 mod recipe;
 #[path = "proxies/stack.rs"]
 mod stack;
+#[path = "proxies/strange_replies.rs"]
+mod strange_replies;
 
 /// Every promise, as a test of every recipe.
 macro_rules! recipes_keep {

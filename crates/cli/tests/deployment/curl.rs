@@ -10,6 +10,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
     pub(crate) body: String,
+    /// Everything that came, if several requests were sent.
+    pub(crate) all: String,
 }
 
 /// Runs curl with these arguments, once; the answer's header fields and body.
@@ -27,7 +29,7 @@ pub(crate) fn curl(arguments: &[&str]) -> Answer {
     let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap().parse().unwrap();
     let headers = lines.filter_map(|line| line.split_once(": "));
     let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
-    Answer { status, headers, body: body.to_owned() }
+    Answer { status, headers, body: body.to_owned(), all: said.clone() }
 }
 
 impl Answer {

@@ -92,6 +92,10 @@ fn every_alert_is_tested() {
 fn every_metric_that_alerts_and_dashboard_name_is_told_by_a_server() {
     let state = Scratch::new();
     let mut told = scraped(&format!("--state-dir {}", state.folder().display()));
+    // Only an exact sliding window has entries of a log.
+    let policy = state.folder().join("window.yaml");
+    std::fs::write(&policy, "{scope: ip, algorithm: sliding_window, quota: 5, window: 1m}").unwrap();
+    told.extend(scraped(&format!("--policy {}", policy.display())));
     // A store that does not answer has metrics, too.
     told.extend(scraped("--store redis://127.0.0.1:1"));
     for path in ["prometheus/alerts.yml", "prometheus/alerts_test.yml", "grafana/tollgate.json"] {

@@ -1,9 +1,10 @@
 //! What both example middlewares promise, whatever they are written in.
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 
 use crate::curl::{Answer, curl};
-use crate::process::{Process, tollgate};
+use crate::process::{PATIENCE, Process, tollgate};
 use crate::scratch::Scratch;
 
 /// One of the examples.
@@ -34,6 +35,14 @@ impl Street {
     #[track_caller]
     fn get(&self) -> Answer {
         curl(&[&self.url])
+    }
+
+    /// Checks that Tollgate has decided.
+    #[track_caller]
+    fn checks(&self) -> usize {
+        let metrics = curl(&[&format!("http://{}/metrics", self.tollgate.door("admin"))]).body;
+        let counts = metrics.lines().filter(|line| line.starts_with("tollgate_checks_total{"));
+        counts.map(|line| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap()).sum()
     }
 }
 
@@ -80,7 +89,7 @@ rules:
   - {name: login, scope: ip, method: POST, path: /login, rate: 1/m, burst: 1}
   - {name: key, limit_keys: ["header:x-api-key"], missing: skip, match: {path: /}, rate: 1/m, burst: 1}
   - {name: page, limit_keys: ["query:page"], missing: skip, rate: 1/m, burst: 1}
-  - {name: user, limit_keys: [user], match: {user: [ada, bob]}, rate: 1/m, burst: 1}
+  - {name: user, limit_keys: [user], match: {user: [ada, bob, "42"]}, rate: 1/m, burst: 1}
   - {name: other-host, action: block, match: {host: other.example}}
   - {name: far, action: block, match: {not: {"ip:address": 127.0.0.1}}}
 "#;
@@ -99,6 +108,7 @@ rules:
     assert_eq!((page("1"), page("1"), page("2")), (200, 429, 200));
     let user = |user: &str| curl(&["-H", &format!("X-User: {user}"), &street.url]).status;
     assert_eq!((user("ada"), user("ada"), user("bob")), (200, 429, 200));
+    assert_eq!((user("42"), user("42")), (200, 429), "a number");
     let blocked = curl(&["-H", "Host: other.example", &street.url]);
     assert_eq!(blocked.json()["admitted"], false, "{blocked:?}");
 }
@@ -176,9 +186,83 @@ pub(crate) fn nonsense_is_no_way_around(neighbour: &Neighbour) {
         let answer = curl(&["--request-target", "nonsense", &street.url]);
         assert!(answer.status >= 400, "{answer:?}");
     }
-    let absolute = (0..5).map(|_| curl(&["--request-target", &street.url, &street.url]).status);
-    let passed = absolute.filter(|status| *status == 200).count();
-    assert!(passed <= 3, "{passed} of 5 passed");
+    let other = curl(&["--request-target", "http://other.example/", &street.url]);
+    assert_eq!(other.status, 400, "another host than the field `Host` names: {other:?}");
+    let absolute = [(); 4].map(|()| curl(&["--request-target", &street.url, &street.url]).status);
+    assert_eq!(absolute, [200, 200, 200, 429], "the absolute form is limited and served as any other");
+}
+
+/// A denial is remembered for a moment: a flood of the same request is no flood of checks.
+pub(crate) fn denials_are_remembered(neighbour: &Neighbour) {
+    let street = Street::new(neighbour, THREE);
+    let before = street.checks();
+    // On one connection, one after the other.
+    let denied = curl(&[street.url.as_str(); 43]).all.matches("HTTP/1.1 429 ").count();
+    let checks = street.checks() - before;
+    assert_eq!(denied, 40);
+    // A machine that is busy takes longer than a denial is remembered.
+    assert!((4..=23).contains(&checks), "{checks} checks for 43 requests");
+    assert_eq!(curl(&["-H", "X-User: ada", &street.url]).status, 429, "other facts are another check");
+    assert!(street.checks() > before + checks, "it was sent");
+}
+
+/// A request beyond those that may wait gets 503, though the middleware fails open.
+pub(crate) fn a_full_queue_refuses(neighbour: &Neighbour) {
+    const REQUESTS: usize = 330;
+    let street = Street::new(neighbour, THREE);
+    street.tollgate.signal("STOP");
+    let address = street.url.trim_start_matches("http://").trim_end_matches('/').to_owned();
+    let mut connections: Vec<TcpStream> =
+        (0..REQUESTS).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    for connection in &mut connections {
+        connection.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").unwrap();
+    }
+    // The first 64 are checks on their way, the next 256 wait.
+    let mut refused = String::new();
+    let last = connections.last_mut().unwrap();
+    last.set_read_timeout(Some(PATIENCE)).unwrap();
+    last.read_to_string(&mut refused).unwrap();
+    let refused = refused.to_ascii_lowercase();
+    assert!(refused.starts_with("http/1.1 503 ") && refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
+}
+
+/// A Tollgate that refuses connections with 503 has replied: its refusal is the client's.
+pub(crate) fn a_full_tollgate_refuses(neighbour: &Neighbour) {
+    let scratch = Scratch::new();
+    let policy = scratch.write("policy.yaml", THREE);
+    let tollgate = Process::serve(&format!("--max-connections 1 --policy {policy}"));
+    let address = tollgate.door("http");
+    let mut held = TcpStream::connect(&address).unwrap();
+    held.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+    held.read_exact(&mut [0]).unwrap();
+    let (_service, url) = (neighbour.start)(&format!("http://{address}"), false);
+    // Tollgate replies before or after the check is sent.
+    for _ in 0..20 {
+        let refused = curl(&[&url]);
+        assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+        assert_eq!(refused.header("tollgate-status"), None, "{refused:?}");
+    }
+}
+
+/// A reply without `Tollgate-Status` admits nothing.
+pub(crate) fn strange_replies_admit_nothing(neighbour: &Neighbour) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_service, url) = (neighbour.start)(&format!("http://{}", listener.local_addr().unwrap()), false);
+    for (reply, status) in [
+        ("HTTP/1.1 200 OK\r\ncontent-length: 17\r\n\r\n{\"admitted\":true}", 503),
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}", 503),
+        ("nonsense\r\n\r\n", 503),
+        ("HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\nno", 200),
+    ] {
+        let asking = std::thread::spawn({
+            let url = url.clone();
+            move || curl(&[&url]).status
+        });
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.read_exact(&mut [0; 16]).unwrap();
+        stream.write_all(reply.as_bytes()).unwrap();
+        assert_eq!(asking.join().unwrap(), status, "{reply}");
+    }
 }
 
 /// Makes the tests of one neighbour.

@@ -40,13 +40,13 @@ impl Application {
 /// no concern of ours.
 fn serve(stream: TcpStream, asked: &AtomicUsize) -> Option<()> {
     let mut stream = BufReader::new(stream);
-    let (mut head, mut length, mut waits) = (String::new(), 0, false);
+    let (mut head, mut length, mut waits) = (Vec::new(), 0, false);
     loop {
         let begin = head.len();
-        if stream.read_line(&mut head).ok()? == 0 {
+        if stream.read_until(b'\n', &mut head).ok()? == 0 {
             return None;
         }
-        let line = head[begin..].trim_end().to_ascii_lowercase();
+        let line = String::from_utf8_lossy(&head[begin..]).trim_end().to_ascii_lowercase();
         if line.is_empty() {
             break;
         }
@@ -56,6 +56,7 @@ fn serve(stream: TcpStream, asked: &AtomicUsize) -> Option<()> {
         waits |= line == "expect: 100-continue";
     }
     asked.fetch_add(1, Ordering::SeqCst);
+    let head = String::from_utf8_lossy(&head).into_owned();
     if waits {
         stream.get_mut().write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
     }

@@ -48,6 +48,11 @@ impl Process {
         process
     }
 
+    /// Whether it has not ended.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// What it has logged.
     fn said(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()

@@ -127,14 +127,18 @@ impl Recipe {
             }
             std::fs::write(folder.join(file), with_ports(&text, ports)).unwrap();
         }
-        // The recipe is for a folder that nginx.conf includes; this is the least of an nginx.conf, in one process.
-        let nginx = "daemon off;\nmaster_process off;\npid nginx.pid;\nevents {}\nhttp {\n    access_log off;\n    \
-                     client_body_temp_path body;\n    proxy_temp_path proxy;\n    fastcgi_temp_path fastcgi;\n    \
-                     uwsgi_temp_path uwsgi;\n    scgi_temp_path scgi;\n    include tollgate.conf;\n}\n";
         if self.proxy == "nginx" {
-            std::fs::write(folder.join("nginx.conf"), nginx).unwrap();
+            write_nginx_conf(folder);
         }
     }
+}
+
+/// Writes the least of an nginx.conf, in one process, that includes the recipe's file.
+pub(crate) fn write_nginx_conf(folder: &Path) {
+    let nginx = "daemon off;\nmaster_process off;\npid nginx.pid;\nevents {}\nhttp {\n    access_log off;\n    \
+                 client_body_temp_path body;\n    proxy_temp_path proxy;\n    fastcgi_temp_path fastcgi;\n    \
+                 uwsgi_temp_path uwsgi;\n    scgi_temp_path scgi;\n    include tollgate.conf;\n}\n";
+    std::fs::write(folder.join("nginx.conf"), nginx).unwrap();
 }
 
 /// The folder of the recipes.

@@ -14,11 +14,12 @@ const WATCHER: u8 = 250;
 
 /// Everything that runs for one test. Ends with it, the proxy first.
 pub(crate) struct Stack {
-    _proxy: Process,
+    pub(crate) proxy: Process,
     tollgate: Option<Process>,
     pub(crate) application: Application,
     pub(crate) folder: Folder,
-    port: u16,
+    policy: PathBuf,
+    pub(crate) port: u16,
     pub(crate) tollgate_port: u16,
 }
 
@@ -40,16 +41,28 @@ impl Stack {
 
     #[track_caller]
     fn with(recipe: &Recipe, change: Option<&Contrary>, has_tollgate: bool) -> Stack {
+        Stack::new(recipe, Folder::new(recipe.proxy), &docs().join("policy.yaml"), change, has_tollgate)
+    }
+
+    /// All of it in this folder, with this policy, with Tollgate or without, and with the change if there is one.
+    #[track_caller]
+    pub(crate) fn new(
+        recipe: &Recipe,
+        folder: Folder,
+        policy: &Path,
+        change: Option<&Contrary>,
+        has_tollgate: bool,
+    ) -> Stack {
         let program = recipe.program();
-        let folder = Folder::new(recipe.proxy);
         let application = Application::start();
         let (port, tollgate_port) = (ports::free(), ports::free());
-        let tollgate = has_tollgate.then(|| tollgate(&folder.0, tollgate_port));
+        let tollgate = has_tollgate.then(|| tollgate(&folder.0, tollgate_port, policy));
         let ports =
             [("8000", port), ("8080", tollgate_port), ("8079", ports::free()), ("9000", application.port)];
         recipe.install(&folder.0, &ports, change);
         let proxy = Process::start(&program, recipe.arguments, &folder.0, port);
-        let stack = Stack { _proxy: proxy, tollgate, application, folder, port, tollgate_port };
+        let policy = policy.to_owned();
+        let stack = Stack { proxy, tollgate, application, folder, policy, port, tollgate_port };
         // Traefik listens before it knows where to.
         assert!(eventually(|| stack.get(WATCHER, "/").status != 404), "{} finds nothing", recipe.proxy);
         stack
@@ -69,7 +82,7 @@ impl Stack {
     /// Tollgate comes back, with full buckets.
     #[track_caller]
     pub(crate) fn start_tollgate(&mut self) {
-        self.tollgate = Some(tollgate(&self.folder.0, self.tollgate_port));
+        self.tollgate = Some(tollgate(&self.folder.0, self.tollgate_port, &self.policy));
     }
 
     /// Tollgate is killed.
@@ -78,10 +91,10 @@ impl Stack {
     }
 }
 
-/// The service, with the policy of the recipes.
+/// The service, with this policy.
 #[track_caller]
-fn tollgate(folder: &Path, port: u16) -> Process {
-    let (policy, address) = (docs().join("policy.yaml"), format!("127.0.0.1:{port}"));
+pub(crate) fn tollgate(folder: &Path, port: u16, policy: &Path) -> Process {
+    let address = format!("127.0.0.1:{port}");
     let arguments = [
         "serve",
         "--policy",
@@ -97,7 +110,7 @@ fn tollgate(folder: &Path, port: u16) -> Process {
 }
 
 impl Folder {
-    fn new(name: &str) -> Folder {
+    pub(crate) fn new(name: &str) -> Folder {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folders = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proxies");
