@@ -17,6 +17,7 @@ mod mortal;
 mod ports;
 #[path = "proxies/process.rs"]
 mod process;
+#[expect(dead_code, reason = "the odd requests use the rest")]
 #[path = "hostile/raw_client.rs"]
 mod raw_client;
 #[expect(dead_code, reason = "the recipes' own tests use the rest")]

@@ -32,7 +32,7 @@ mod stack;
 mod subject;
 
 use crate::odd_requests::{OddRequest, odd_requests};
-use crate::raw_client::status_of;
+use crate::raw_client::{Leaving, send_and_leave, status_of};
 use crate::subject::{BURST, Running, SUBJECTS};
 
 /// The client of the plain requests, and the first of those that have tokens left.
@@ -61,6 +61,23 @@ async fn odd_requests_do_not_pass(running: &mut Running) {
         println!("{name}: {status:?}");
         assert_eq!(running.reached(), reached, "{name} reached the application: {status:?}");
         assert!(running.is_running(), "{name} ended it");
+    }
+    still_serves(running, BURST).await;
+}
+
+/// A client without tokens sends requests and leaves before their replies.
+async fn clients_that_leave_do_not_pass(running: &mut Running) {
+    for _ in 0..BURST {
+        assert_eq!(status_of(running.port(), THROTTLED, PLAIN).await, Some(200));
+    }
+    let plain = b"GET / HTTP/1.1\r\nHost: shop.example\r\n\r\n";
+    for leaving in [Leaving::HalfClose, Leaving::Close, Leaving::Reset] {
+        let reached = running.reached();
+        for _ in 0..20 {
+            send_and_leave(running.port(), THROTTLED, plain, leaving).await;
+        }
+        assert_eq!(status_of(running.port(), THROTTLED, PLAIN).await, Some(429), "{leaving:?}");
+        assert_eq!(running.reached(), reached, "{leaving:?}");
     }
     still_serves(running, BURST).await;
 }
@@ -96,6 +113,11 @@ macro_rules! subjects_hold {
                 #[test]
                 fn odd_requests_do_not_pass_a_used_up_limit() {
                     crate::check(stringify!($name), async |running| crate::odd_requests_do_not_pass(running).await);
+                }
+
+                #[test]
+                fn clients_that_leave_early_do_not_pass() {
+                    crate::check(stringify!($name), async |running| crate::clients_that_leave_do_not_pass(running).await);
                 }
 
                 #[test]

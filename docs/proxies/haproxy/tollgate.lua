@@ -1,5 +1,5 @@
 -- Asks Tollgate about a request, through the listener `tollgate` of haproxy.cfg, and answers refusals.
--- Sets txn.tollgate_policy and txn.tollgate_limit if the request is admitted, txn.tollgate_away if Tollgate did not answer.
+-- Sets txn.tollgate to "admitted" or "away" if the request may pass, and txn.tollgate_policy and txn.tollgate_limit if it is admitted.
 
 local url = "http://127.0.0.1:8079/v1/forward-auth/haproxy"
 local timeout_ms = 2000
@@ -63,12 +63,13 @@ core.register_action("tollgate", { "http-req" }, function(txn)
     local headers = answer.headers or {}
     if not headers["tollgate-status"] then
         if headers["tollgate-away"] and (answer.status == 503 or answer.status == 504) then
-            txn:set_var("txn.tollgate_away", true)
+            txn:set_var("txn.tollgate", "away")
             return
         end
         return refuse(txn, 503, "Service Unavailable", "1")
     end
     if answer.status == 200 then
+        txn:set_var("txn.tollgate", "admitted")
         txn:set_var("txn.tollgate_policy", only(headers["ratelimit-policy"]))
         txn:set_var("txn.tollgate_limit", only(headers["ratelimit"]))
         return

@@ -48,6 +48,30 @@ pub(crate) async fn status_of(port: u16, client: u8, bytes: &[u8]) -> Option<u16
     }
 }
 
+/// How a client ends its connection right after a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Leaving {
+    /// Sends no more, and reads on.
+    HalfClose,
+    Close,
+    Reset,
+}
+
+/// Sends these bytes on a connection of their own and leaves without waiting for the reply.
+pub(crate) async fn send_and_leave(port: u16, client: u8, bytes: &[u8], leaving: Leaving) {
+    let Ok(mut stream) = connect(port, client).await else { return };
+    let _ = stream.write_all(bytes).await;
+    match leaving {
+        Leaving::HalfClose => {
+            let _ = stream.shutdown().await;
+            let reading = stream.read_to_end(&mut Vec::new());
+            let _ = tokio::time::timeout(REPLY_TIME_MAX, reading).await;
+        }
+        Leaving::Close => {}
+        Leaving::Reset => stream.set_zero_linger().unwrap(),
+    }
+}
+
 /// The status of the first reply that is not interim, if its head is whole.
 fn final_status(mut bytes: &[u8]) -> Option<u16> {
     loop {

@@ -69,11 +69,7 @@ pub(crate) const HAPROXY: Recipe = Recipe {
     arguments: &["-f", "haproxy.cfg"],
     tells_the_admitted: true,
     away: 200,
-    contrary: Some(Contrary {
-        replace: "    #http-request return status 503 ",
-        by: "    http-request return status 503 ",
-        away: 503,
-    }),
+    contrary: Some(Contrary { replace: " -m str admitted away }", by: " -m str admitted }", away: 503 }),
 };
 
 /// Where the recipes are installed, which tests do not need.

@@ -1,7 +1,7 @@
 //! The HAProxy recipe lets a request through without a verdict only on a 503 or 504 that HAProxy itself makes for Tollgate.
 
 use std::io::{BufRead, BufReader, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
@@ -15,19 +15,32 @@ const TRIES_MAX: usize = 10;
 
 /// A server in Tollgate's place that replies with this status, without the field `Tollgate-Status`. Health checks get 200.
 fn replace_tollgate(port: u16) -> Arc<AtomicU16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
     let status = Arc::new(AtomicU16::new(200));
     let replied = Arc::clone(&status);
-    std::thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let status = replied.load(Ordering::SeqCst);
-            std::thread::spawn(move || reply(stream, status));
-        }
-    });
+    serve(port, move |stream| reply(stream, replied.load(Ordering::SeqCst), ""));
     status
 }
 
-fn reply(stream: TcpStream, status: u16) -> Option<()> {
+/// A server in Tollgate's place that denies every check after this time.
+fn deny_late(port: u16, delay: Duration) {
+    serve(port, move |stream| {
+        std::thread::park_timeout(delay);
+        reply(stream, 429, "Tollgate-Status: 429\r\n")
+    });
+}
+
+/// Replies to each connection on a thread of its own.
+fn serve(port: u16, reply: impl Fn(TcpStream) -> Option<()> + Clone + Send + 'static) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let reply = reply.clone();
+            std::thread::spawn(move || reply(stream));
+        }
+    });
+}
+
+fn reply(stream: TcpStream, status: u16, fields: &str) -> Option<()> {
     let mut stream = BufReader::new(stream);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -36,7 +49,8 @@ fn reply(stream: TcpStream, status: u16) -> Option<()> {
         }
     }
     let status = if head.starts_with("GET /livez ") { 200 } else { status };
-    let reply = format!("HTTP/1.1 {status} Strange\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    let reply =
+        format!("HTTP/1.1 {status} Strange\r\n{fields}Content-Length: 0\r\nConnection: close\r\n\r\n");
     stream.get_mut().write_all(reply.as_bytes()).ok()
 }
 
@@ -107,4 +121,42 @@ fn haproxy_refuses_while_its_own_connections_run_out() {
     let refused = lines.find(|line| !line.starts_with("HTTP/1.1 429 "));
     assert!(refused.as_deref().is_some_and(|line| line.starts_with("HTTP/1.1 503 ")), "{refused:?}");
     assert_eq!(stack.application.asked(), asked, "the application was asked");
+}
+
+#[test]
+fn haproxy_refuses_requests_whose_lua_action_was_stopped() {
+    if !HAPROXY.is_wanted() {
+        return;
+    }
+    // With this option, HAProxy stops the action if the client sends no more. It is on by default from HAProxy 3.3.
+    let abort =
+        Contrary { replace: "    mode http\n", by: "    mode http\n    option abortonclose\n", away: 200 };
+    let stack = Stack::without_tollgate(&HAPROXY, Some(&abort));
+    deny_late(stack.tollgate_port, Duration::from_millis(50));
+    assert!(eventually(|| stack.get(2, "/").status == 429), "the health check has noticed the server");
+    let asked = stack.application.asked();
+    for _ in 0..60 {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, stack.port)).unwrap();
+        stream.write_all(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n").unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        _ = BufReader::new(stream).read_line(&mut String::new());
+    }
+    assert_eq!(stack.application.asked(), asked, "the application was asked");
+}
+
+#[test]
+fn haproxy_refuses_requests_without_a_verdict() {
+    if !HAPROXY.is_wanted() {
+        return;
+    }
+    let none = Contrary {
+        replace: "    http-request lua.tollgate\n",
+        by: "    http-request lua.tollgate if { always_false }\n",
+        away: 503,
+    };
+    let stack = Stack::without_tollgate(&HAPROXY, Some(&none));
+    let answer = stack.get(2, "/");
+    assert_eq!((answer.status, answer.field("retry-after")), (503, Some("1")));
+    assert_eq!(stack.application.asked(), 0);
 }
