@@ -65,8 +65,9 @@ pub(crate) async fn run(
         };
         let Some(place) = place else {
             gatehouse.engine.metrics.note_shed(door);
-            if let Ok(telling) = Arc::clone(&shedding).try_acquire_owned() {
-                shed(door, stream, stop.clone(), telling);
+            match Arc::clone(&shedding).try_acquire_owned() {
+                Ok(telling) => shed(door, stream, stop.clone(), telling),
+                Err(_) => shed_at_once(door, &stream),
             }
             continue;
         };
@@ -112,9 +113,24 @@ async fn serve<S>(
     }
 }
 
+/// The reply to a connection that is turned away.
+const fn shed_reply(door: Door) -> &'static [u8] {
+    if door.speaks_http() { SHED_HTTP } else { SHED_RESP }
+}
+
+/// Sends the reply as far as the socket takes it without waiting; the caller closes the connection. A client that had sent a request
+/// by then may lose the reply to the reset.
+fn shed_at_once(door: Door, stream: &Stream) {
+    let words = shed_reply(door);
+    _ = match stream {
+        Stream::Tcp(stream, _) => rustix::io::write(stream, words),
+        Stream::Unix(stream) => rustix::io::write(stream, words),
+    };
+}
+
 /// Says why and closes, while others are accepted.
 fn shed(door: Door, stream: Stream, stop: watch::Receiver<bool>, telling: OwnedSemaphorePermit) {
-    let words = if door.speaks_http() { SHED_HTTP } else { SHED_RESP };
+    let words = shed_reply(door);
     tokio::spawn(async move {
         match stream {
             Stream::Tcp(stream, _) => say(stream, stop, words).await,
