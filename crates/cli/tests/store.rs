@@ -295,6 +295,28 @@ fn checks_in_fallback_are_seen_over_resp_by_rule_and_in_the_log() {
 }
 
 #[test]
+fn a_late_reply_tells_cl_throttle_the_wait_and_limit_of_the_share() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let policy = "{store: {deadline: 50ms, away_after: 10s, instances_max: 2}, rules: [{name: client, scope: ip, rate: 1/h, burst: 8}]}";
+    let scratch = Scratch::new();
+    let server = Server::new(&["--policy", &scratch.write("policy.yaml", policy), "--store", &redis.url()]);
+    eventually("the store is connected", || server.admin("/readyz").json()["store"] == "connected");
+    let mut resp = RespClient::to(server.address("resp"));
+    let mut ask = |key| {
+        let told = resp.ask(&["CL.THROTTLE", key, "9", "1", "86400"]).unwrap();
+        (0..5).map(|at| told[at].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(ask("known"), [0, 10, 9, -1, 86_400]);
+    redis.stand_still();
+    // Nothing is proven of a bucket without an earlier reply, and the deadline is the wait.
+    assert_eq!(ask("new")[..4], [1, 5, 0, 1]);
+    assert_eq!(ask("known")[..3], [0, 5, 5], "proven by the last reply");
+}
+
+#[test]
 fn the_help_names_the_urls_of_a_shared_store() {
     let output = tollgate(&["serve", "--help"]).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();

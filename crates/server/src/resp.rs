@@ -54,5 +54,5 @@ pub use limits::Limits;
 pub use password::Password;
 pub use session::{Next, Progress, Session};
 pub use settings::Settings;
-pub use throttle::{Answer, Ask, Throttle};
+pub use throttle::{Answer, Ask, Fallback, Throttle};
 pub use told::Told;

@@ -18,6 +18,7 @@ use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io;
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
@@ -27,8 +28,10 @@ use futures_util::future::join_all;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Sleep;
-use tollgate::ledger::{Bucket, BucketLimit, Ledger, LedgerCharge, LimitRefused, Manner, OwnedKey, Question};
-use tollgate::{ExplicitCharge, ExplicitVerdict, Limit, Tokens};
+use tollgate::ledger::{
+    self, Bucket, BucketLimit, Ledger, LedgerCharge, LimitRefused, Manner, OwnedKey, Question,
+};
+use tollgate::{ExplicitCharge, ExplicitVerdict, Limit, StoreMode, Tokens, Verdict};
 
 use crate::door::Door;
 use crate::engine::Engine;
@@ -36,7 +39,7 @@ use crate::gatehouse::Gatehouse;
 use crate::http::{NoRoom, Taken};
 use crate::metrics::Became;
 use crate::patient_stream::PatientStream;
-use crate::resp::{Answer, Ask, Described, Next, Session, Throttle, Told};
+use crate::resp::{Answer, Ask, Described, Fallback, Next, Session, Throttle, Told};
 use crate::resp_check;
 use crate::turn::Turn;
 use crate::{last_words, lingering};
@@ -368,8 +371,11 @@ impl Throttle for Store<'_> {
 impl Store<'_> {
     fn ask_memory(&self, asks: &[Ask<'_>], answers: &mut Vec<Answer>) {
         let explicit = self.0.limiter.limiter().explicit();
-        let answer =
-            |told: &ExplicitVerdict| Answer { is_admitted: told.is_admitted(), remaining: told.remaining };
+        let answer = |told: &ExplicitVerdict| Answer {
+            is_admitted: told.is_admitted(),
+            remaining: told.remaining,
+            fallback: None,
+        };
         if asks.iter().any(|ask| ask.is_peek) {
             answers.extend(asks.iter().map(|ask| {
                 let told = if ask.is_peek {
@@ -404,12 +410,28 @@ async fn ask_ledger(ledger: &dyn Ledger, asks: &[Ask<'_>], answers: &mut Vec<Ans
         Some(ledger.decide(Question { charges, manner, watched: None }))
     });
     let asked = questions.map(async |question| match question {
-        Some(question) => question.await.explicit_verdict(),
+        Some(question) => {
+            let answer = question.await;
+            answer.explicit_verdict().map(|told| (told, fallback_of(&answer)))
+        }
         None => None,
     });
     let told = join_all(asked).await;
     answers.extend(told.iter().zip(asks).map(|(told, ask)| Answer {
-        is_admitted: ask.is_peek || told.as_ref().is_some_and(ExplicitVerdict::is_admitted),
-        remaining: told.as_ref().map_or(Tokens::ZERO, |told| told.remaining),
+        is_admitted: ask.is_peek || told.as_ref().is_some_and(|(told, _)| told.is_admitted()),
+        remaining: told.as_ref().map_or(Tokens::ZERO, |(told, _)| told.remaining),
+        fallback: told.as_ref().and_then(|(_, fallback)| *fallback),
     }));
+}
+
+/// The figures of a check of one bucket that was decided by this instance's share.
+fn fallback_of(answer: &ledger::Answer) -> Option<Fallback> {
+    let ledger::Answer::Decided { verdict, buckets, mode: StoreMode::Fallback } = answer else { return None };
+    let state = buckets.first()?;
+    let wait = match verdict {
+        Verdict::Deny { wait, .. } => Some(*wait),
+        _ => None,
+    };
+    let instances = NonZeroU32::new(state.instances).unwrap_or(NonZeroU32::MIN);
+    Some(Fallback { instances, wait, time_to_full: state.time_to_full })
 }

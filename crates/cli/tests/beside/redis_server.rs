@@ -1,7 +1,7 @@
 //! A real Redis beside a test; it dies with the test.
 
 use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::component::tool;
@@ -45,6 +45,12 @@ impl Redis {
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Stops the process: connections stay open, and no command gets a reply.
+    pub(crate) fn stand_still(&self) {
+        let killed = Command::new("kill").args(["-STOP", &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
     }
 }
 

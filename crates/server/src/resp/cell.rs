@@ -2,7 +2,7 @@
 //!
 //! Times are told as redis-cell tells them: cut to the millisecond, then rounded up to the second. It decides nothing.
 
-use tollgate_core::{Cost, Tokens};
+use tollgate_core::{Cost, Span, Tokens};
 
 use super::Limits;
 use super::args::Args;
@@ -10,7 +10,7 @@ use super::cell_error::CellError;
 use super::number::{self, parse};
 use super::reply::integer;
 use super::terms::{Numbers, RememberedTerms, unsigned};
-use super::throttle::{Answer, Ask};
+use super::throttle::{Answer, Ask, Fallback};
 
 /// The command, as it is looked for in a request.
 pub(super) const NAME: &str = "CL.THROTTLE";
@@ -65,17 +65,35 @@ pub(super) fn read<'b>(
 /// Appends the five integers: limited or not, limit, remaining, seconds to wait or −1, seconds until the bucket is full.
 #[inline]
 pub(super) fn write(ask: &Ask<'_>, pending: Pending, answer: Answer, output: &mut Vec<u8>) {
-    let burst = ask.limit.burst();
+    let whole = ask.limit.burst();
+    let burst = match answer.fallback {
+        Some(Fallback { instances, .. }) => {
+            Tokens::from_micros(whole.as_micros() / u64::from(instances.get()))
+        }
+        None => whole,
+    };
     let remaining = answer.remaining.min(burst);
     let is_limited = ask.is_never || !answer.is_admitted;
-    let retry_after =
-        if is_limited && !ask.is_never { pending.seconds_to_mint(ask.cost.into(), remaining) } else { -1 };
+    let retry_after = match answer.fallback {
+        _ if !is_limited || ask.is_never => -1,
+        Some(Fallback { wait, .. }) => wait.map_or(-1, whole_seconds),
+        None => pending.seconds_to_mint(ask.cost.into(), remaining),
+    };
+    let reset_after = match answer.fallback {
+        Some(Fallback { time_to_full, .. }) => whole_seconds(time_to_full),
+        None => pending.seconds_to_mint(burst, remaining),
+    };
     output.reserve(ANSWER_BYTES_MAX);
     output.extend_from_slice(if is_limited { b"*5\r\n:1\r\n" } else { b"*5\r\n:0\r\n" });
     integer(output, signed(burst.whole()));
     integer(output, signed(remaining.whole()));
     integer(output, retry_after);
-    integer(output, pending.seconds_to_mint(burst, remaining));
+    integer(output, reset_after);
+}
+
+/// Whole seconds as redis-cell tells them.
+fn whole_seconds(span: Span) -> i64 {
+    signed((span.as_nanos() / 1_000_000).div_ceil(1_000))
 }
 
 impl Pending {

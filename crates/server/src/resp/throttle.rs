@@ -1,7 +1,9 @@
 //! What the door asks of an engine, and what it is told.
 
+use std::num::NonZeroU32;
+
 use tollgate::ledger::LimitRefused;
-use tollgate_core::{Cost, Limit, Tokens};
+use tollgate_core::{Cost, Limit, Span, Tokens};
 
 use super::described::Described;
 use super::told::Told;
@@ -27,8 +29,21 @@ pub struct Answer {
     /// Whether the cost was taken; always of a peek.
     pub is_admitted: bool,
     /// What the bucket holds now, after the charge if there was one; below the cost if it was denied. How long to wait is
-    /// computed from it.
+    /// computed from it, except in fallback.
     pub remaining: Tokens,
+    /// Set if the shared store did not reply in time: this instance decided by its share of the limit.
+    pub fallback: Option<Fallback>,
+}
+
+/// Figures of a decision in fallback. They do not follow from the balance: a late check may wait less than one token takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fallback {
+    /// This instance's share of the limit is one of this many equal parts.
+    pub instances: NonZeroU32,
+    /// Time until a denied check may succeed; `None` if it never does by the share.
+    pub wait: Option<Span>,
+    /// Time until the share is full if no client spends from it.
+    pub time_to_full: Span,
 }
 
 /// Whoever keeps the buckets, and knows the policy. Where they are in memory, nothing is waited for.

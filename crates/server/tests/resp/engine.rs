@@ -36,9 +36,11 @@ impl Table {
                 if !ask.is_peek {
                     self.buckets.insert(ask.key.to_vec(), bucket);
                 }
-                Answer { is_admitted: true, remaining: bucket.balance }
+                Answer { is_admitted: true, remaining: bucket.balance, fallback: None }
             }
-            StampedDecision::Deny { remaining, .. } => Answer { is_admitted: false, remaining },
+            StampedDecision::Deny { remaining, .. } => {
+                Answer { is_admitted: false, remaining, fallback: None }
+            }
             StampedDecision::Never => panic!("the door asks for no more than a bucket holds: {ask:?}"),
         }
     }
@@ -74,7 +76,7 @@ impl Throttle for Table {
         // Beyond what `CL.THROTTLE` can name.
         let key = [b"client:".as_slice(), ip.as_bytes(), &[0; 512]].concat();
         let ask = Ask { key: &key, limit, cost: Cost::ONE, is_peek: request.is_peek, is_never: false };
-        let Answer { is_admitted, remaining } = self.decide(&ask);
+        let Answer { is_admitted, remaining, .. } = self.decide(&ask);
         let is_admitted = is_admitted && !(request.is_peek && remaining < Cost::ONE.into());
         let until = |wanted: u64| {
             let missing = (wanted * 1_000_000).saturating_sub(remaining.as_micros());
