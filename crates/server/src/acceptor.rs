@@ -61,7 +61,7 @@ pub(crate) async fn run(
         let place = Arc::clone(&places).try_acquire_owned().ok();
         let place = match &logins {
             None => place.map(Place::Taken),
-            Some(logins) => logins.admit(place).map(Place::Pending),
+            Some(logins) => logins.admit(place, stream.peer()).map(Place::Pending),
         };
         let Some(place) = place else {
             gatehouse.engine.metrics.note_shed(door);

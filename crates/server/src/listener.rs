@@ -34,6 +34,16 @@ pub(crate) enum Stream {
     Unix(UnixStream),
 }
 
+impl Stream {
+    /// The peer's address; `None` on a Unix socket.
+    pub(crate) const fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Stream::Tcp(_, peer) => Some(*peer),
+            Stream::Unix(_) => None,
+        }
+    }
+}
+
 /// The file of a Unix socket; removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct SocketFile(PathBuf);

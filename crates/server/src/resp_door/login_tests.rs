@@ -45,7 +45,7 @@ impl Listener {
     /// Connects from this address.
     fn connect_from(&self, peer: [u8; 4]) -> Option<DuplexStream> {
         let (theirs, ours) = duplex(1_024);
-        let pending = self.logins.admit(Arc::clone(&self.permits).try_acquire_owned().ok())?;
+        let pending = self.logins.admit(Arc::clone(&self.permits).try_acquire_owned().ok(), None)?;
         let gatehouse = Arc::clone(&self.gatehouse);
         tokio::spawn(async move {
             let (_stop, stops) = watch::channel(false);

@@ -2,14 +2,16 @@
 //!
 //! ```text
 //!  accept ─► admit ─┬─ quota free ─────► pending, with its own connection permit
-//!                   ├─ quota or listener full: the oldest pending connection is evicted, the new one takes its permit
+//!                   ├─ quota or listener full: a pending connection is evicted, the new one takes its permit
 //!                   └─ listener full of authenticated connections ─► shed
 //!  AUTH ───► succeed: the connection keeps its permit and leaves the quota
 //! ```
-//! Evicting the oldest lets the right client in while silent connections fill the quota. A new connection has the time that the quota
-//! takes to turn over: at 10,000 new connections a second and a quota of 2,500 that is a quarter of a second.
+//! The evicted connection is the oldest one of the network with the most pending connections, so a flood from one network evicts its
+//! own. If every network has as many, it is the oldest of all: a new connection then has the time that the quota takes to turn over. At
+//! 10,000 new connections a second and a quota of 2,500 that is a quarter of a second.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -29,10 +31,16 @@ struct List {
     next_number: u64,
     /// By number, so the oldest is the first.
     entries: BTreeMap<u64, Entry>,
+    /// Number of entries of each network that has any.
+    counts: HashMap<Network, usize>,
 }
+
+/// The network of a peer: an IPv4 address, or the prefix of an IPv6 /64. `None` for a Unix socket.
+type Network = Option<IpAddr>;
 
 #[derive(Debug)]
 struct Entry {
+    network: Network,
     permit: OwnedSemaphorePermit,
     /// Dropped with the entry, which wakes [`PendingLogin::evicted`].
     _evict: oneshot::Sender<()>,
@@ -53,19 +61,25 @@ impl PendingLogins {
         Arc::new(PendingLogins { quota, list: Mutex::default() })
     }
 
-    /// Admits a connection. Without a permit of its own, or beyond the quota, it takes the place of the oldest pending connection.
+    /// Admits a connection. Without a permit of its own, or beyond the quota, it takes the permit of a pending connection.
     ///
     /// Returns `None` if there is neither a permit nor a pending connection.
-    pub(crate) fn admit(self: &Arc<Self>, permit: Option<OwnedSemaphorePermit>) -> Option<PendingLogin> {
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        permit: Option<OwnedSemaphorePermit>,
+        peer: Option<IpAddr>,
+    ) -> Option<PendingLogin> {
         let mut list = self.list();
         let permit = match permit {
             Some(permit) if list.entries.len() < self.quota => permit,
-            _ => list.entries.pop_first()?.1.permit,
+            _ => list.evict()?.permit,
         };
         let (evict, evicted) = oneshot::channel();
         let number = list.next_number;
         list.next_number += 1;
-        list.entries.insert(number, Entry { permit, _evict: evict });
+        let network = network_of(peer);
+        *list.counts.entry(network).or_default() += 1;
+        list.entries.insert(number, Entry { network, permit, _evict: evict });
         Some(PendingLogin { logins: Arc::clone(self), number, evicted })
     }
 
@@ -73,6 +87,34 @@ impl PendingLogins {
     fn list(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl List {
+    /// Removes the oldest entry of the network with the most entries.
+    fn evict(&mut self) -> Option<Entry> {
+        let most = *self.counts.values().max()?;
+        let is_busiest = |entry: &Entry| self.counts.get(&entry.network) == Some(&most);
+        let number = *self.entries.iter().find(|(_, entry)| is_busiest(entry))?.0;
+        self.remove(number)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&number)?;
+        if let Some(count) = self.counts.get_mut(&entry.network) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&entry.network);
+            }
+        }
+        Some(entry)
+    }
+}
+
+fn network_of(peer: Option<IpAddr>) -> Network {
+    peer.map(|address| match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        address => address,
+    })
 }
 
 impl PendingLogin {
@@ -83,13 +125,13 @@ impl PendingLogin {
 
     /// Takes the connection out of the quota: the password was right. Returns `None` if the connection was evicted meanwhile.
     pub(crate) fn succeed(self) -> Option<OwnedSemaphorePermit> {
-        self.logins.list().entries.remove(&self.number).map(|entry| entry.permit)
+        self.logins.list().remove(self.number).map(|entry| entry.permit)
     }
 }
 
 impl Drop for PendingLogin {
     fn drop(&mut self) {
-        self.logins.list().entries.remove(&self.number);
+        self.logins.list().remove(self.number);
     }
 }
 
@@ -108,7 +150,11 @@ mod tests {
         }
 
         fn accept(&self) -> Option<PendingLogin> {
-            self.1.admit(Arc::clone(&self.0).try_acquire_owned().ok())
+            self.accept_from("192.0.2.1")
+        }
+
+        fn accept_from(&self, peer: &str) -> Option<PendingLogin> {
+            self.1.admit(Arc::clone(&self.0).try_acquire_owned().ok(), Some(peer.parse().unwrap()))
         }
 
         fn free(&self) -> usize {
@@ -129,6 +175,19 @@ mod tests {
         assert_eq!(evicted, [[true; 75].as_slice(), &[false; 25]].concat());
         assert!(pending.remove(0).succeed().is_none(), "an evicted connection has no permit");
         drop(pending);
+        assert_eq!(listener.free(), 100);
+    }
+
+    #[test]
+    fn flood_of_one_network_evicts_its_own_connections() {
+        let listener = Listener::new(100);
+        let mut others = ["192.0.2.2", "2001:db8:0:1::1"].map(|peer| listener.accept_from(peer).unwrap());
+        let flood: Vec<_> =
+            (0..500).map(|number| listener.accept_from(&format!("2001:db8::{number:x}")).unwrap()).collect();
+        assert_eq!(others.each_mut().map(is_evicted), [false; 2]);
+        assert_eq!(listener.1.list().entries.len(), 25);
+        drop((flood, others));
+        assert!(listener.1.list().counts.is_empty());
         assert_eq!(listener.free(), 100);
     }
 
