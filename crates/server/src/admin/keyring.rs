@@ -62,6 +62,9 @@ impl Keyring {
             if self.start.is_none() {
                 tracing::warn!("no viewer token: this machine has no random numbers; set admin_token");
             }
+        } else if let Some(file) = file {
+            // A process that was killed may have left one.
+            let _ = std::fs::remove_file(file);
         }
         self
     }

@@ -95,9 +95,14 @@ impl StartToken {
         Offer { token: Some(&self.text), file: self.path.as_deref().filter(|_| is_written) }
     }
 
-    /// Removes the file, which is not written again.
+    /// Removes the file, also one that a killed process left behind. It is not written again.
     pub(super) fn end(&self) {
-        *self.lock() = Kept::Nowhere;
+        let mut file = self.lock();
+        if let (Kept::NotYet, Some(path)) = (&*file, &self.path) {
+            // The token in it has ended with its process.
+            let _ = std::fs::remove_file(path);
+        }
+        *file = Kept::Nowhere;
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -121,6 +126,16 @@ impl fmt::Debug for StartToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn file_of_a_killed_process_is_removed_where_no_token_is_offered() {
+        let path = std::env::temp_dir().join(format!("tollgate-start-token-{}", std::process::id()));
+        std::fs::write(&path, "tg_start_stale").unwrap();
+        let token = StartToken::random(Some(path.clone())).unwrap();
+        token.end();
+        assert!(!path.exists());
+        assert!(token.offer().file.is_none(), "it is not written again");
+    }
 
     #[test]
     fn start_tokens_are_long_differ_and_are_not_printed() {
