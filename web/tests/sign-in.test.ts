@@ -119,6 +119,26 @@ describe('with a token', () => {
     expect(await dialog.count()).toBe(0);
   });
 
+  test('a link replaces no session that the page could not look up', async ({ open }) => {
+    const page = await open(server, '/rules');
+    await page.getByRole('link', { name: 'per-user' }).waitFor();
+    let isBusy = true;
+    await page.route('**/admin/v1/whoami', (route) =>
+      isBusy ? route.fulfill({ status: 503 }) : route.continue(),
+    );
+    let signIns = 0;
+    await page.route('**/admin/v1/session', (route) => {
+      signIns += 1;
+      return route.continue();
+    });
+    await page.goto(`${server.admin}/clients#sign-in=tg_0000000000000001_a-token-of-another-client`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    isBusy = false;
+    await page.reload();
+    await page.getByRole('banner').getByText('browser-admin · admin').waitFor();
+    expect(signIns).toBe(0);
+  });
+
   test('a token that is revoked takes its sessions with it', async ({ open }) => {
     const token = server.makeToken('viewer');
     const page = await open(server, '/rules', { isSignedIn: false });

@@ -58,13 +58,15 @@ whenSignedOut((why) => {
   standing = 'signed-out';
 });
 
-/** Asks the service who we are. */
-export async function look(): Promise<void> {
+/** Asks the service who we are. Returns whether it said so: a failed request (429, 503) tells nothing about the session. */
+export async function look(): Promise<boolean> {
+  let isKnown = true;
   try {
     who = await ask<Who>('/admin/v1/whoami');
     standing = 'signed-in';
     whyOut = null;
   } catch (error) {
+    isKnown = error instanceof Problem && error.status === 401;
     who = null;
     standing = error instanceof Problem && error.status === 0 ? 'unreachable' : 'signed-out';
   }
@@ -73,6 +75,7 @@ export async function look(): Promise<void> {
   } catch {
     isPlaygroundOpen = false;
   }
+  return isKnown;
 }
 
 /** Signs in; throws a {@link Problem} that says why not. */
@@ -111,9 +114,9 @@ function tokenNumber(token: string): string {
  */
 export async function begin(): Promise<void> {
   const given = linkedToken();
-  await look();
+  const isKnown = await look();
   if (given === null) return;
-  if (who?.session === true && who.token !== tokenNumber(given)) {
+  if (!isKnown || (who?.session === true && who.token !== tokenNumber(given))) {
     offered = given;
     return;
   }
