@@ -154,14 +154,16 @@ class Tollgate:
         is_tls = self.url.scheme == "https"
         port = self.url.port or (443 if is_tls else 80)
         connecting = asyncio.ensure_future(self.loop.create_connection(Connection, self.url.hostname, port, ssl=is_tls or None))
-        # In ten parts: a busy event loop can use up one of them, and is not taken for a Tollgate that is unreachable.
-        for _ in range(10):
+        try:
+            # In ten parts: a busy event loop can use up one of them, and is not taken for a Tollgate that is unreachable.
+            for _ in range(10):
+                if not connecting.done():
+                    await asyncio.wait({connecting}, timeout=self.timeout / 10)
             if not connecting.done():
-                await asyncio.wait({connecting}, timeout=self.timeout / 10)
-        if not connecting.done():
-            connecting.cancel()
-            raise TimeoutError(f"no connection within {self.timeout} s")
-        return connecting.result()[1]
+                raise TimeoutError(f"no connection within {self.timeout} s")
+            return connecting.result()[1]
+        finally:
+            connecting.cancel()  # Without effect if it is done.
 
     def complain(self, message, *arguments):
         if self.loop.time() - self.logged_at > 1:  # Once a second is enough.
