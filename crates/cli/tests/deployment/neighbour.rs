@@ -244,7 +244,7 @@ pub(crate) fn a_full_tollgate_refuses(neighbour: &Neighbour) {
     }
 }
 
-/// A reply without `Tollgate-Status` admits nothing.
+/// A reply without `Tollgate-Status` admits nothing, except a 502, 503 or 504: a proxy before Tollgate sends those.
 pub(crate) fn strange_replies_admit_nothing(neighbour: &Neighbour) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_service, url) = (neighbour.start)(&format!("http://{}", listener.local_addr().unwrap()), false);
