@@ -78,7 +78,7 @@ export function tollgate({ url = 'http://127.0.0.1:8080', headers = [], user = (
     const key = createHash('sha256').update(body).digest('base64');
     const denial = denied(key);
     if (denial) return denial;
-    if (open >= CONNECTIONS_MAX + WAITING_MAX) throw new RangeError(`${WAITING_MAX} requests wait for a check already`);
+    if (open >= CONNECTIONS_MAX + WAITING_MAX) throw new RangeError(`${WAITING_MAX} requests already wait for a check`);
     open += 1;
     try {
       const reply = await ask(body);
@@ -107,7 +107,8 @@ export function tollgate({ url = 'http://127.0.0.1:8080', headers = [], user = (
       const isOpen = error instanceof Unreachable && !failClosed;
       if (performance.now() - complainedAt > 1000) { // Once a second is enough.
         complainedAt = performance.now();
-        console.error(`tollgate does not answer, requests are ${isOpen ? 'let through' : 'refused'}: ${error.message}`);
+        const what = error instanceof Unreachable ? 'tollgate unreachable' : 'no verdict of tollgate';
+        console.error(`${what}, requests ${isOpen ? 'let through' : 'refused'}: ${error.message}`);
       }
       if (isOpen) return next();
       return res.status(503).set({ 'Retry-After': '1', 'Cache-Control': 'no-store' }).type('application/problem+json').end('{"title":"Service Unavailable","status":503}');

@@ -51,15 +51,15 @@ class Tollgate:
             reply = await self.check(facts)
         except OSError as error:  # Also time-outs.
             is_open = not self.fail_closed and error.errno not in OWN_ERRORS
-            self.complain("tollgate does not answer, requests are %s: %r", "let through" if is_open else "refused", error)
+            self.complain("tollgate unreachable, requests %s: %r", "let through" if is_open else "refused", error)
             if is_open:
                 return await self.app(scope, receive, send)
             reply = Reply.unavailable()
         except ValueError as error:
-            self.complain("tollgate's url answers, but not as tollgate does, requests are refused: %s", error)
+            self.complain("reply is not from tollgate, requests refused: %s", error)
             reply = Reply.unavailable()
         except asyncio.QueueFull:
-            self.complain("%d requests wait for a check already, further ones are refused", WAITING_MAX)
+            self.complain("%d requests already wait for a check, further requests refused", WAITING_MAX)
             reply = Reply.unavailable()
         if not reply.admitted:
             return await reply.send(scope, receive, send)

@@ -140,9 +140,9 @@ fn rule() -> Value {
         ),
         "table_full": words(
             &["inherit", "deny_new", "shared_overflow"],
-            "Memory only. New clients of the rule when the table is full: `inherit` evicts a bucket and starts as empty, `deny_new` denies them, `shared_overflow` lets them share one bucket. Default: the setting `table_full` of the service."
+            "Memory only. New clients of the rule when the table is full: `inherit` evicts a bucket, and the new client starts with at most the balance of the fullest bucket of its rule in that part of the table; `deny_new` denies them; `shared_overflow` lets them share one bucket. Default: the setting `table_full` of the service."
         ),
-        "log_entries_max": {"type": "integer", "minimum": 1, "maximum": 100_000_000, "description": "Memory only. Charges that the logs of an exact sliding window remember together. Default: an equal share of the setting `log_entries_max` of the service."},
+        "log_entries_max": {"type": "integer", "minimum": 1, "maximum": 100_000_000, "description": "Memory only. Maximum number of charges in the logs of an exact sliding window. Default: an equal share of the setting `log_entries_max` of the service."},
         "refund_on": told("statuses", "Responses for which the charge is given back."),
         "settle_header": text("The response header that holds the true cost."),
         "reason": {"type": "string", "pattern": "^[a-z0-9_]+$", "description": "What a denial is called, for programs."},

@@ -236,15 +236,15 @@ impl fmt::Display for Ambiguity {
             Ambiguity::Undecodable => f.write_str("it cannot be decoded"),
             Ambiguity::TooLong => write!(f, "it has more than {VALUE_BYTES_MAX} bytes"),
             Ambiguity::Spelling => f.write_str(
-                "it stands beside a `;` or after a `#`, or its name is spelled in another way, which servers read differently",
+                "servers read it differently: it is next to `;` or after `#`, or its name is spelled differently",
             ),
             Ambiguity::Separator => f.write_str(
-                "it has or follows white space or a comma, or has one quotation mark alone, which servers read differently",
+                "servers read it differently: it contains or follows white space or a comma, or has one unpaired quotation mark",
             ),
             Ambiguity::Blank => f.write_str("it has white space around it that only some servers strip"),
             Ambiguity::Encoded => f.write_str("it is quoted or percent-encoded, which servers read differently"),
             Ambiguity::Path => {
-                f.write_str("it begins with a host, or has `..` and an encoded slash or the like, which servers read differently")
+                f.write_str("servers read it differently: it begins with a host, or combines `..` with an encoded separator")
             }
             Ambiguity::List => f.write_str("it is a list or occurs more than once"),
             Ambiguity::Token => {

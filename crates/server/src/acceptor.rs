@@ -51,7 +51,7 @@ pub(crate) async fn run(
             Ok(stream) => stream,
             Err(error) => {
                 if let Some(times) = faults.note(1, gatehouse.engine.limiter.limiter().now()) {
-                    tracing::warn!(%door, %error, times, "cannot accept connections; trying again");
+                    tracing::warn!(%door, %error, times, "accept failed");
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;

@@ -17,7 +17,7 @@ const HOLD: &str =
     "limits hold over all instances while it answers; else rules do what `on_store_failure` says";
 
 /// How a token is made.
-const CREATE: &str = "make one with `tollgate token create --role admin --name NAME`";
+const CREATE: &str = "tollgate token create --role admin --name NAME";
 
 /// Says on stderr what is served; where logs are for programs, in one record for each fact. `offer` is there while no token is configured.
 /// Its viewer token is printed only if stderr is a terminal, and never in a record.
@@ -54,7 +54,13 @@ fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)], offer:
     match &settings.store {
         Store::Memory => {
             let (max_keys, origin) = size(engine, settings);
-            tracing::info!(store = "memory", max_keys, max_keys_from = origin, "limits hold per instance");
+            tracing::info!(
+                store = "memory",
+                max_keys,
+                max_keys_from = origin,
+                scope = "per instance",
+                "store ready"
+            );
         }
         Store::Shared(url) => {
             tracing::info!(store = %url, standing = standing(engine.ledger.as_ref()), "{HOLD}");
@@ -68,7 +74,7 @@ fn record(engine: &Engine, settings: &Settings, doors: &[(Door, String)], offer:
     }
     if let Some(offer) = offer {
         let file = offer.file.map(|file| file.display().to_string());
-        tracing::info!(viewer_token_file = file, "no admin token is configured; {CREATE}");
+        tracing::info!(viewer_token_file = file, fix = CREATE, "no admin token configured");
     }
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "tollgate is ready");
 }
@@ -84,7 +90,7 @@ fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> Strin
     let _ = match engine.source() {
         PolicySource::Embedded => writeln!(
             text,
-            "  policy  embedded: 5 per second and 10 at once for each client (an IPv4 address, an IPv6 /64); another with --policy FILE\n          {EMBEDDED_POLICY}"
+            "  policy  built-in: 5/s, burst 10 per client (IPv4 address or IPv6 /64); use --policy FILE for your own\n          {EMBEDDED_POLICY}"
         ),
         PolicySource::File(path) => writeln!(
             text,
@@ -99,7 +105,7 @@ fn text(engine: &Engine, settings: &Settings, doors: &[(Door, String)]) -> Strin
             let (max_keys, origin) = size(engine, settings);
             writeln!(
                 text,
-                "  store   memory, {max_keys} keys ({origin}); limits hold per instance: two instances admit twice as much"
+                "  store   memory ({max_keys} keys, {origin}). Limits apply per instance; use --store redis://… to share them"
             )
         }
         Store::Shared(url) => {
@@ -120,17 +126,15 @@ fn sign_in(offer: &Offer<'_>, doors: &[(Door, String)], is_terminal: bool) -> St
     let mut text = String::new();
     if let Some(token) = offer.token.filter(|_| is_terminal) {
         let _ = writeln!(text, "  sign in {}#sign-in={token}", page(doors));
-        let _ =
-            writeln!(text, "          with the viewer token of this start; to change something, {CREATE}");
-    } else {
-        let _ = writeln!(text, "  sign in no token is configured: {CREATE}");
-    }
-    if let Some(file) = offer.file {
         let _ = writeln!(
             text,
-            "          commands of this user read with the viewer token in {}",
-            file.display()
+            "          with the viewer token of this start (read-only). For changes: `{CREATE}`"
         );
+    } else {
+        let _ = writeln!(text, "  sign in no token configured. Create one: `{CREATE}`");
+    }
+    if let Some(file) = offer.file {
+        let _ = writeln!(text, "          commands of this user use the viewer token in {}", file.display());
     }
     text
 }
@@ -160,7 +164,7 @@ fn size(engine: &Engine, settings: &Settings) -> (usize, String) {
     if max_keys == settings.max_keys.keys {
         return (max_keys, origin);
     }
-    (max_keys, format!("as in the snapshot; without it {} ({origin})", settings.max_keys.keys))
+    (max_keys, format!("from the snapshot; {} without it ({origin})", settings.max_keys.keys))
 }
 
 fn as_url(door: Door, address: &str) -> String {

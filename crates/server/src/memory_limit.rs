@@ -95,15 +95,15 @@ impl fmt::Display for MaxKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (memory, bytes) = match self.origin {
             MaxKeysOrigin::Setting => return f.write_str("set by max_keys"),
-            MaxKeysOrigin::Unknown => return f.write_str("the minimum, since the memory is not known"),
+            MaxKeysOrigin::Unknown => return f.write_str("minimum: memory size unknown"),
             MaxKeysOrigin::Cgroup(bytes) => ("memory limit of the cgroup", bytes),
             MaxKeysOrigin::Machine(bytes) => ("memory of the machine", bytes),
         };
         let share = format_args!("{TABLES_PERCENT} % of the {memory}, {} MiB", bytes >> 20);
         match keys_in(bytes).cmp(&self.keys) {
-            Ordering::Less => write!(f, "the minimum; {share}, has room for fewer"),
+            Ordering::Less => write!(f, "minimum: {share}, holds fewer"),
             Ordering::Equal => write!(f, "{share}"),
-            Ordering::Greater => write!(f, "the maximum; {share}, has room for more"),
+            Ordering::Greater => write!(f, "maximum: {share}, would hold more"),
         }
     }
 }
@@ -271,11 +271,11 @@ mod tests {
         };
         assert_eq!(
             said("said-small", 65_536),
-            "the minimum; 5 % of the memory of the machine, 64 MiB, has room for fewer"
+            "minimum: 5 % of the memory of the machine, 64 MiB, holds fewer"
         );
         assert_eq!(
             said("said-large", 268_435_456),
-            "the maximum; 5 % of the memory of the machine, 262144 MiB, has room for more"
+            "maximum: 5 % of the memory of the machine, 262144 MiB, would hold more"
         );
         let nothing = Root::with("nothing", &[("x", "")]).max_keys();
         assert_eq!(nothing, MaxKeys { keys: 100_000, origin: MaxKeysOrigin::Unknown });

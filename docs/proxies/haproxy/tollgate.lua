@@ -1,11 +1,12 @@
--- Asks Tollgate about a request, through the listener `tollgate` of haproxy.cfg, and answers refusals.
--- Sets txn.tollgate to "admitted" or "away" if the request may pass, and txn.tollgate_policy and txn.tollgate_limit if it is admitted.
+-- Checks a request with Tollgate through the listener `tollgate` of haproxy.cfg, and sends refusals to the client.
+-- Sets txn.tollgate to "admitted", or to "away" if Tollgate is unreachable or too slow. Sets txn.tollgate_policy and
+-- txn.tollgate_limit if the request is admitted.
 
 local url = "http://127.0.0.1:8079/v1/forward-auth/haproxy"
 local timeout_ms = 2000
 
--- Most header fields of a client's request, and most bytes of its method, target and fields. HAProxy's Lua client crashes near
--- 100 fields, and the check has to fit into one buffer of 16 KiB (tune.bufsize).
+-- Maximum number of header fields, and maximum bytes of method, target and fields. HAProxy's Lua client crashes near 100
+-- fields, and the check has to fit into one buffer of 16 KiB (tune.bufsize).
 local fields_max = 80
 local bytes_max = 12 * 1024
 
@@ -58,8 +59,8 @@ core.register_action("tollgate", { "http-req" }, function(txn)
     fields["x-forwarded-for"] = { [0] = txn.f:src() }
 
     local answer = core.httpclient():get({ url = url, headers = fields, timeout = timeout_ms })
-    -- Every reply of Tollgate has the field tollgate-status. The listener `tollgate` makes a 503 or 504 without it, and with the field
-    -- tollgate-away, if Tollgate is unreachable or too slow. Any other reply is an error that a client may have caused: refuse.
+    -- Replies of Tollgate have the field tollgate-status. If Tollgate is unreachable or too slow, the listener `tollgate`
+    -- replies 503 or 504 with tollgate-away instead. Refuse every other reply: a client may have caused it.
     local headers = answer.headers or {}
     if not headers["tollgate-status"] then
         if headers["tollgate-away"] and (answer.status == 503 or answer.status == 504) then

@@ -23,7 +23,7 @@ pub(crate) struct AdminFlags {
         long,
         value_name = "DIR",
         help_heading = "The server",
-        help = "The state directory of a server on this machine, where the viewer token of its start is [default: as for `tollgate serve`]"
+        help = "State directory of the local server, which holds its viewer token [default: as for `tollgate serve`]"
     )]
     pub(super) state_dir: Option<PathBuf>,
 }
@@ -40,6 +40,6 @@ pub(crate) struct Asking {
 /// What the help of these commands says of the server.
 pub(crate) const HELP: &str = "\
 The server is the one of --admin-url, else of TOLLGATE_ADMIN_URL, else the one on this machine. The token is in the file of --token-file, \
-in TOLLGATE_ADMIN_TOKEN, or in the file that TOLLGATE_ADMIN_TOKEN_FILE names; `tollgate token create` makes one. Without any token, \
-a server on this machine keeps a viewer token in the file admin-PORT.token of its state directory. Commands of the same user send it by \
-themselves; if the server has another state directory, name it with --state-dir or TOLLGATE_STATE_DIR.";
+in TOLLGATE_ADMIN_TOKEN, or in the file that TOLLGATE_ADMIN_TOKEN_FILE names; `tollgate token create` makes one. While no token \
+exists, a local server writes a viewer token to admin-PORT.token in its state directory. Commands of the same user send this token by \
+default. For another state directory, set --state-dir or TOLLGATE_STATE_DIR.";

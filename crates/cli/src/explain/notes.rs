@@ -25,7 +25,7 @@ fn spelling(account: &Account<'_>) -> Vec<String> {
     let (both, these) = if explanation.ruling == Ruling::PathRefused {
         ("`path_encoded: refuse` refuses the request", "`path_encoded: refuse` refuses the request")
     } else {
-        ("rules look at both forms, keys take the decoded one", "rules look at these forms, too")
+        ("rules check both forms; keys use the decoded one", "rules check these forms as well")
     };
     if let Some(decoded) = &explanation.decoded_path {
         said.push(format!("its decoded form is {decoded}: {both}"));

@@ -7,7 +7,7 @@ pub(crate) struct SettingFlags {
     /// The file of settings, in YAML or JSON
     #[arg(long, value_name = "FILE")]
     config: Option<String>,
-    /// The policy; without one, 5 per second and 10 at once for each client (an IPv4 address, an IPv6 /64)
+    /// Policy file [default: built-in, 5/s and burst 10 per client (IPv4 address or IPv6 /64)]
     #[arg(long, value_name = "FILE")]
     policy: Option<String>,
     #[arg(
@@ -51,13 +51,13 @@ pub(crate) struct SettingFlags {
     snapshot_every: Option<String>,
     #[arg(long, value_name = "FILE", hide = true)]
     decision_log: Option<String>,
-    /// Memory only: maximum number of active buckets per table [default: auto, as many as fit in 5 % of memory]
+    /// Maximum number of active buckets per table; memory store only [default: auto, as many as fit in 5 % of memory]
     #[arg(long, value_name = "N")]
     max_keys: Option<String>,
-    /// Memory only: new clients of a full table [default: inherit]
+    /// Treatment of new clients when a bucket table is full; memory store only [default: inherit]
     #[arg(long, value_name = "inherit|deny_new|shared_overflow")]
     table_full: Option<String>,
-    /// Memory only: maximum number of charges in the logs of exact sliding windows [default: auto, ten per key, at most 1000000]
+    /// Maximum number of charges in the logs of exact sliding windows; memory store only [default: auto, ten per key, at most 1000000]
     #[arg(long, value_name = "N")]
     log_entries_max: Option<String>,
     /// JSON and forward-auth [default: 127.0.0.1:8080]
@@ -74,7 +74,7 @@ pub(crate) struct SettingFlags {
     /// Health and metrics on a door of their own [default: off]
     #[arg(long, value_name = "ADDRESS")]
     metrics: Option<String>,
-    /// The file that holds the password of the Redis protocol, 8 bytes or more; connections have 10 s at most to send it
+    /// File with the password of the RESP listener, at least 8 bytes
     #[arg(long, value_name = "FILE")]
     resp_password_file: Option<String>,
     /// The file that holds a token of the admin door, besides those on record

@@ -57,10 +57,10 @@ fn form(line: &str) -> String {
         }
     }
     // The size of the tables follows the memory of the machine.
-    if let Some((head, rest)) = line.split_once("memory, ")
-        && let Some((_, tail)) = rest.split_once("); ")
+    if let Some((head, rest)) = line.split_once("memory (")
+        && let Some((_, tail)) = rest.split_once("). ")
     {
-        line = format!("{head}memory, #; {tail}");
+        line = format!("{head}memory (#). {tail}");
     }
     line
 }

@@ -134,7 +134,7 @@ fn start_token_file_is_removed_at_exit_and_never_logged() {
 fn banner_of_an_admin_socket_says_how_a_token_is_made() {
     let scratch = Scratch::new();
     let (state, socket) = (scratch.path("state"), format!("unix:{}", scratch.path("admin.sock")));
-    let create = "`tollgate token create --role admin --name NAME`";
+    let create = "tollgate token create --role admin --name NAME";
     for form in ["text", "json"] {
         let serve = |admin: &str| {
             let flags = ["--state-dir", &state, "--log", form, "--admin", admin];
@@ -165,7 +165,7 @@ fn start_token_is_printed_at_a_terminal() {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut screen = child.stdout.take().unwrap();
     let (mut seen, mut piece) = (String::new(), [0; 4_096]);
-    while !seen.contains("commands of this user read with") {
+    while !seen.contains("commands of this user use") {
         let count = screen.read(&mut piece).unwrap();
         assert!(count > 0, "{seen}");
         seen.push_str(&String::from_utf8_lossy(&piece[..count]));
@@ -190,7 +190,7 @@ fn unwritable_state_directory_is_warned_of_and_served() {
     server.wait_for("Try: ");
     let warning = server.said.iter().find(|line| line.contains("WARN"));
     let warning = warning.unwrap_or_else(|| panic!("no warning in {:#?}", server.said));
-    for told in ["viewer token not written", "admin-", "--state-dir"] {
+    for told in ["viewer token file not written", "admin-", "--state-dir"] {
         assert!(warning.contains(told), "{told}: {warning}");
     }
     assert_eq!(server.http().get("/livez").status, 200);

@@ -181,7 +181,7 @@ fn a_secret_is_given_once_and_is_not_empty() {
         &["serve"],
         &[("TOLLGATE_RESP_PASSWORD", "sesame7")],
         1,
-        "error: TOLLGATE_RESP_PASSWORD is '********': the password has 7 bytes; use 8 or more, as `openssl rand -hex 32` prints them",
+        "error: TOLLGATE_RESP_PASSWORD is '********': the password has 7 bytes; use at least 8, for example the output of `openssl rand -hex 32`",
     );
     let (code, said) = complaint({
         let mut command = tollgate(&["config"]);

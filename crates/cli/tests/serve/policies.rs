@@ -14,13 +14,9 @@ fn without_a_policy_each_client_has_ten_at_once() {
         let statuses = statuses(ip);
         assert!(statuses.starts_with(&[200; 10]), "{ip}: {statuses:?}");
     }
-    assert!(
-        server
-            .said
-            .iter()
-            .any(|line| line.contains("5 per second and 10 at once for each client (an IPv4 address"))
-    );
-    assert!(server.said.iter().any(|line| line.contains("limits hold per instance")));
+    for said in ["5/s, burst 10 per client (IPv4 address", "Limits apply per instance"] {
+        assert!(server.said.iter().any(|line| line.contains(said)), "{said}");
+    }
 }
 
 const PLANS: &str = "

@@ -247,7 +247,7 @@ fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
     end(server);
     let server = place.start_with(&[]);
     let banner = server.said.iter().find(|line| line.contains("store ")).unwrap();
-    assert!(banner.contains("memory, 5000 keys (as in the snapshot; without it "), "{banner}");
+    assert!(banner.contains("memory (5000 keys, from the snapshot; "), "{banner}");
     assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));
 }
 

@@ -133,7 +133,7 @@ fn logs_are_lines_of_json_where_that_is_asked_for_and_nothing_else_is_said() {
     assert!(door["level"] == "INFO" && door["door"] == "http", "{door}");
     assert!(door["address"].as_str().unwrap().starts_with("http://127.0.0.1:"), "{door}");
     assert_eq!(
-        (&says("the policy is in force")["source"], &says("limits hold")["store"]),
+        (&says("the policy is in force")["source"], &says("store ready")["store"]),
         (&"embedded".into(), &"memory".into())
     );
     says("stop");

@@ -28,9 +28,9 @@ pub(super) fn note(
         (Reading::Wide | Reading::WideNegated, true) => {
             "this rule matches if any of its values does, and under `not` it counts as not matching"
         }
-        (Reading::Strict | Reading::StrictNegated, false) => "to this rule it matches nothing",
+        (Reading::Strict | Reading::StrictNegated, false) => "this rule never matches an ambiguous value",
         (Reading::Strict | Reading::StrictNegated, true) => {
-            "to this rule it matches nothing, neither a test nor its `not`"
+            "this rule never matches an ambiguous value, not even under `not`"
         }
     };
     format!("; {}; {consequence}", values.join("; "))

@@ -26,8 +26,8 @@ pub(super) fn of_rule(
     let policy = book.policy();
     let part = |part: usize| rule.keys.get(part).map_or_else(String::new, ToString::to_string);
     let lack = |lacking: usize| match ambiguous::key_part(rule, request) {
-        Some(ambiguous) => format!("{ambiguous} and counts as missing, so the rule refuses the request"),
-        None => format!("the request lacks `{}`, without which the rule refuses it", part(lacking)),
+        Some(ambiguous) => format!("{ambiguous}; it counts as missing, so the rule denies the request"),
+        None => format!("the request has no `{}`, which the rule requires", part(lacking)),
     };
     match step {
         Step::Off if policy.mode == Mode::Off => "the whole policy is off".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn of_rule(
                 + &ambiguous::note(&rule.condition, request, view.trusts_upstream, view.reading)
         }
         Step::Skipped { part: lacking } => match ambiguous::key_part(rule, request) {
-            Some(ambiguous) => format!("{ambiguous} and counts as missing, and the rule skips such requests"),
+            Some(ambiguous) => format!("{ambiguous}; it counts as missing, and the rule skips such requests"),
             None => format!("the request lacks `{}`, and the rule skips such requests", part(lacking)),
         },
         Step::Displaced { by } => {
@@ -72,7 +72,7 @@ fn why(rule: &Rule, request: &Request<'_>) -> String {
     let is_limit = matches!(rule.action, Action::Limit(_));
     if let Some(ambiguous) = ambiguous::key_part(rule, request).filter(|_| is_limit) {
         return format!(
-            "{matches}; {ambiguous} and counts as missing, so the request pays from the bucket that all such requests share"
+            "{matches}; {ambiguous}; it counts as missing, so the request is charged to the shared anonymous bucket"
         );
     }
     let lacks = match rule.missing {
@@ -83,9 +83,7 @@ fn why(rule: &Rule, request: &Request<'_>) -> String {
     };
     match lacks {
         Some(source) if is_limit => {
-            format!(
-                "{matches}; without `{source}`, the request pays from the bucket that all such requests share"
-            )
+            format!("{matches}; without `{source}`, the request is charged to the shared anonymous bucket")
         }
         _ => matches.to_owned(),
     }

@@ -18,7 +18,9 @@ pub(super) fn of_rule(policy: &Policy, rule: &Rule) -> String {
     };
     let table_full = match rule.table.table_full {
         None => "",
-        Some(TableFull::Inherit) => "; in a full table, new clients evict a bucket and start as empty",
+        Some(TableFull::Inherit) => {
+            "; when the table is full, a new client evicts a bucket and starts with at most the balance of the rule's fullest one"
+        }
         Some(TableFull::DenyNew) => "; in a full table, new clients are denied",
         Some(TableFull::SharedOverflow) => "; in a full table, new clients share one bucket",
     };

@@ -83,7 +83,7 @@ fn an_explanation_says_what_an_ambiguous_value_did() {
     let on = |action, wanted: &str| Rule { condition: is(header("k"), &[wanted]), action, ..rule("r") };
     assert_eq!(
         told(on(Action::Allow, "1")),
-        "`header:k` is not certainly `1`; `header:k` is ambiguous (it occurs more than once); to this rule it matches nothing"
+        "`header:k` is not certainly `1`; `header:k` is ambiguous (it occurs more than once); this rule never matches an ambiguous value"
     );
     assert_eq!(
         told(on(Action::Block, "3")),
@@ -93,12 +93,12 @@ fn an_explanation_says_what_an_ambiguous_value_did() {
     for missing in [Missing::Anonymous, Missing::Skip] {
         assert_eq!(
             told(keyed(missing)),
-            "it governs every request; `header:k` is ambiguous (it occurs more than once) and counts as missing, so the request pays from the bucket that all such requests share"
+            "it governs every request; `header:k` is ambiguous (it occurs more than once); it counts as missing, so the request is charged to the shared anonymous bucket"
         );
     }
     assert_eq!(
         told(keyed(Missing::Deny)),
-        "`header:k` is ambiguous (it occurs more than once) and counts as missing, so the rule refuses the request"
+        "`header:k` is ambiguous (it occurs more than once); it counts as missing, so the rule denies the request"
     );
     let part = &RuleBook::new(policy(vec![keyed(Missing::Deny)])).explain(&facts, 0).rules[0].key_parts[0];
     assert_eq!((&part.value, part.ambiguity.as_deref()), (&None, Some("it occurs more than once")));
@@ -111,16 +111,13 @@ fn a_rule_that_applies_says_how() {
     assert_eq!(of(path("/api/*")), "its condition holds");
     assert_eq!(
         said(keyed(Missing::Anonymous), |_| {}),
-        "it governs every request; without `header:k`, the request pays from the bucket that all such requests share"
+        "it governs every request; without `header:k`, the request is charged to the shared anonymous bucket"
     );
     assert_eq!(
         said(keyed(Missing::Skip), |_| {}),
         "the request lacks `header:k`, and the rule skips such requests"
     );
-    assert_eq!(
-        said(keyed(Missing::Deny), |_| {}),
-        "the request lacks `header:k`, without which the rule refuses it"
-    );
+    assert_eq!(said(keyed(Missing::Deny), |_| {}), "the request has no `header:k`, which the rule requires");
     assert_eq!(
         said(Rule { mode: Mode::Shadow, ..rule("r") }, |_| {}),
         "it governs every request; it only watches, since it is in shadow"

@@ -142,7 +142,7 @@ mod tests {
         let refused = Policy::parse("p.yaml", &tests(1_001)).unwrap_err().to_string();
         assert!(
             refused.contains(
-                "below `/` may meet, in rules from `a` on line 1 to `a` on line 1, read up to 1025024 bytes"
+                "from `a` on line 1 to `a` on line 1 read up to 1025024 bytes of one request below `/`"
             ),
             "{refused}"
         );

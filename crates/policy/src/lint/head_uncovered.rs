@@ -21,7 +21,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     }
     for subject in book.rules.iter().filter(restricts) {
         if subject.terms.each().iter().any(leaves_head_out) {
-            let message = "`strict_method` leaves out `HEAD`, which servers answer by the handler of `GET`";
+            let message = "`strict_method` leaves out `HEAD`, which servers handle with the `GET` handler";
             let cure = "delete `strict_method`, or add a rule with `method: HEAD`";
             found.push(subject.lint(LintKind::HeadUncovered, message, cure));
         }

@@ -17,18 +17,18 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
             (quota.saturating_mul(clients), book.policy.log_entries_max(rule, log_entries_max) as u64);
         let message = if needed > room {
             format!(
-                "an exact sliding window remembers every charge: {quota} for each of {clients} clients are {needed} entries, and \
-                 the rule has room for {room}; beyond it old charges are merged, and new clients may be denied"
+                "an exact sliding window stores every charge: {quota} × {clients} clients = {needed} entries, but the maximum \
+                 is {room}; beyond it old charges are merged, and new clients may be denied"
             )
         } else if quota > CLIENT_LOG_ENTRIES_MAX as u64 {
             format!(
-                "an exact sliding window remembers {CLIENT_LOG_ENTRIES_MAX} charges of a client, and its quota is {quota}: \
-                 beyond it old charges are merged, and less is admitted"
+                "the quota is {quota}, but one client's log holds {CLIENT_LOG_ENTRIES_MAX} charges; beyond that charges are \
+                 merged, and fewer requests are admitted"
             )
         } else {
             continue;
         };
-        let cure = "write `variant: counter`, which takes 16 bytes for a client whatever its quota; or raise `log_entries_max`";
+        let cure = "write `variant: counter` (16 bytes per client for any quota), or raise `log_entries_max`";
         found.push(subject.lint(LintKind::LogEntries, message, cure));
     }
 }
@@ -53,9 +53,9 @@ mod tests {
         assert_eq!(found([by_user(11)]), [(LintKind::LogEntries, "x".into())]);
         assert_eq!(
             policy([by_user(100)]).lints()[0].to_string(),
-            "line 1: rule `x`: an exact sliding window remembers every charge: 100 for each of 100000 clients are 10000000 \
-             entries, and the rule has room for 1000000; beyond it old charges are merged, and new clients may be denied; \
-             write `variant: counter`, which takes 16 bytes for a client whatever its quota; or raise `log_entries_max` \
+            "line 1: rule `x`: an exact sliding window stores every charge: 100 × 100000 clients = 10000000 entries, but the \
+             maximum is 1000000; beyond it old charges are merged, and new clients may be denied; \
+             write `variant: counter` (16 bytes per client for any quota), or raise `log_entries_max` \
              [log-entries]"
         );
     }

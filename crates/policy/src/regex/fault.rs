@@ -59,7 +59,7 @@ impl RegexFault {
     /// What is wrong, for the message.
     pub(crate) fn what(&self) -> String {
         match self {
-            RegexFault::Syntax { what, .. } => format!("this is no regex: {what}"),
+            RegexFault::Syntax { what, .. } => format!("invalid regex: {what}"),
             RegexFault::UnicodeWordBoundary => "this regex has a word boundary in Unicode mode".to_owned(),
             RegexFault::ManyUnicodeClasses { classes } => {
                 format!("this regex has {classes} classes in Unicode mode")
@@ -76,9 +76,9 @@ impl RegexFault {
     pub(crate) fn fix(&self) -> &str {
         match self {
             RegexFault::Syntax { needs_unicode: true, .. } => {
-                "write `(?u)` before it: regexes work on bytes unless they say so"
+                "put `(?u)` in front: without it a regex matches bytes"
             }
-            RegexFault::Syntax { .. } => "mend it; special characters are taken literally after a backslash",
+            RegexFault::Syntax { .. } => "fix the syntax; escape special characters with a backslash",
             RegexFault::UnicodeWordBoundary => r"write `(?-u:\b)`",
             RegexFault::ManyUnicodeClasses { .. } => "write at most 32, or delete `(?u)`",
             RegexFault::TooLarge { fix } => fix,
@@ -97,7 +97,7 @@ fn smaller(text: &str, ast: &Ast) -> String {
     match range {
         RepetitionRange::Bounded(0, _) => format!("write `{part}*` instead of `{whole}`"),
         RepetitionRange::Bounded(1, _) => format!("write `{part}+` instead of `{whole}`"),
-        _ => format!("repeat less often than `{whole}`"),
+        _ => format!("use a smaller count than `{whole}`"),
     }
 }
 

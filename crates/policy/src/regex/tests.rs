@@ -17,7 +17,7 @@ fn regexes_work_on_bytes_unless_they_say_otherwise() {
     assert!(!matches(r"^\w+$", "café") && matches(r"(?u)^\w+$", "café"));
     assert!(Regex::new(r"a").unwrap().is_match(b"\xffa"));
     let fault = Regex::new("[é]").unwrap_err();
-    assert_eq!(fault.fix(), "write `(?u)` before it: regexes work on bytes unless they say so");
+    assert_eq!(fault.fix(), "put `(?u)` in front: without it a regex matches bytes");
     assert_eq!(Regex::new(r"(?u)\bx").unwrap_err(), RegexFault::UnicodeWordBoundary);
 }
 
@@ -35,7 +35,7 @@ fn regexes_with_large_automata_are_refused_with_the_fix() {
         ("a.{0,300}b.{0,300}c", "write `.*` instead of `.{0,300}`"),
         ("(?i)(bot|crawl|spider).{0,200}(scrap|curl|wget)", "write `.*` instead of `.{0,200}`"),
         ("a[^b]{1,200}c.{0,30}d", "write `[^b]+` instead of `[^b]{1,200}`"),
-        ("(a{1000}){1000}", "repeat less often than `(a{1000}){1000}`"),
+        ("(a{1000}){1000}", "use a smaller count than `(a{1000}){1000}`"),
     ] {
         let fault = Regex::new(regex).unwrap_err();
         assert_eq!(fault.fix(), fix, "{regex}");

@@ -19,7 +19,7 @@ pub(super) fn short_forms() -> Value {
         "host": of("hosts"),
         "case_sensitive": {"type": "boolean", "description": "`/A` and `/a` are two paths."},
         "strict_slash": {"type": "boolean", "description": "`/a` and `/a/` are two paths."},
-        "strict_method": {"type": "boolean", "description": "`GET` does not cover `HEAD`. Default: false."}
+        "strict_method": {"type": "boolean", "description": "`GET` matches `GET` alone. Default: false (`GET` also matches `HEAD`)."}
     })
 }
 
@@ -76,7 +76,7 @@ fn test() -> Value {
         "A regex, networks, or whether it is there.",
         &[],
         &json!({
-            "regex": {"type": "string", "minLength": 1, "description": "It matches, anywhere unless anchored. Works on bytes; `(?u)` in front is for Unicode."},
+            "regex": {"type": "string", "minLength": 1, "description": "Regex. Matches anywhere unless anchored. Works on bytes; prefix `(?u)` for Unicode."},
             "cidr": told("networks", "It is an address in one of these networks."),
             "present": {"type": "boolean", "description": "It is there."}
         }),

@@ -40,7 +40,7 @@ fn answers() -> Value {
 
 fn store() -> Value {
     let fields = json!({
-        "deadline": told("span", "The longest a caller waits for the store's reply: 1ms to 1s. Default: 15ms."),
+        "deadline": told("span", "Maximum time to wait for the store's reply: 1ms to 1s. Default: 15ms."),
         "away_after": told("span", "The time without any reply after which the store counts as unreachable: 10ms to 10s, at least `deadline`. Default: 250ms, or `deadline` if that is longer."),
         "instances_max": {"type": "integer", "minimum": 1, "maximum": INSTANCES_MAX, "description": "The most instances that ever run at a time."},
         "local_start": words(&["full", "empty"], "What an unknown bucket holds when the store fails; `full` unless told otherwise."),

@@ -10,7 +10,7 @@ const KEPT_MAX: usize = 1_000;
 
 /// The fix for a policy that has used up the budget of its patterns.
 pub(super) const PATTERNS_FIX: &str =
-    "write fewer and shorter ones; one list of values serves where texts are alike";
+    "use fewer or shorter regexes and globs; replace alternatives by one list of values";
 
 /// Mistakes found, in the order of finding.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ impl Found {
     pub(super) fn note_stop(&mut self, place: Place) {
         self.add_once(
             place,
-            "reading stopped here: the time was up or the client left",
+            "reading stopped: the time limit was reached or the client disconnected",
             "try again with fewer rules",
         );
     }

@@ -241,8 +241,7 @@ fn glob(text: &str, node: &Node<'_>, found: &mut Found) -> Option<PathPattern> {
     let regex = match found.patterns.compile(&pattern) {
         Ok(regex) => regex,
         Err(Refusal::Fault(_)) => {
-            let what =
-                format!("the path needs a table of more than {REGEX_BYTES_MAX} bytes, the most for one");
+            let what = format!("the path compiles to a table above the maximum of {REGEX_BYTES_MAX} bytes");
             found.add(node.place, what, "use fewer wildcards, or a shorter path");
             return None;
         }

@@ -17,12 +17,11 @@ pub(super) fn check_worst_request(file_name: &str, text: &str, policy: &Policy) 
         rule.map_or_else(String::new, |rule| format!("`{}` {}", rule.name, rule.place_text()))
     };
     let what = format!(
-        "the regexes and globs that one request {} may meet, in rules from {} to {}, read up to {} bytes, and the most is \
-         {PATTERNS_READ_BYTES_MAX}",
-        worst.place(),
+        "regexes and globs of the rules from {} to {} read up to {} bytes of one request {}; the maximum is {PATTERNS_READ_BYTES_MAX}",
         rule(worst.rules.first()),
         rule(worst.rules.last()),
-        worst.bytes
+        worst.bytes,
+        worst.place()
     );
     let mut found = Found::default();
     let cure = "write fewer of them, begin them with `^`, or give their rules a `path`";
@@ -44,7 +43,7 @@ mod tests {
         assert!(Policy::compose(&sources).is_ok() && reader.parse(RULE).is_ok());
         stop.request();
         for refused in [Policy::compose(&sources).unwrap_err(), reader.parse(RULE).unwrap_err()] {
-            assert!(refused.to_string().contains("reading stopped here"), "{refused}");
+            assert!(refused.to_string().contains("reading stopped"), "{refused}");
         }
     }
 

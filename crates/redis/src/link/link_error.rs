@@ -79,7 +79,7 @@ impl fmt::Display for LinkError {
             }
             Self::Server(error) => error.fmt(f),
             Self::Closed => write!(f, "the link to the store was closed"),
-            Self::Withdrawn => write!(f, "the operation was withdrawn before it was sent"),
+            Self::Withdrawn => write!(f, "operation withdrawn before it was sent"),
         }
     }
 }

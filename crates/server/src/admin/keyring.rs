@@ -60,7 +60,11 @@ impl Keyring {
         if self.configured.is_none() {
             self.start = StartToken::random(file);
             if self.start.is_none() {
-                tracing::warn!("no viewer token: this machine has no random numbers; set admin_token");
+                tracing::warn!(
+                    error = "no random numbers on this machine",
+                    fix = "set admin_token",
+                    "viewer token not created"
+                );
             }
         } else if let Some(file) = file {
             // A process that was killed may have left one.

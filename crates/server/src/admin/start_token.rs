@@ -85,7 +85,8 @@ impl StartToken {
                     tracing::warn!(
                         file = %path,
                         %error,
-                        "viewer token not written to its file; make the folder writable or choose another with --state-dir"
+                        fix = "make the directory writable or set --state-dir",
+                        "viewer token file not written"
                     );
                     Kept::Nowhere
                 }

@@ -94,7 +94,7 @@ fn one<'r>(fields: HeaderFields<'r>, name: &str) -> Result<&'r str, Problem> {
                 "`{name}` occurs twice or is no text; let the proxy set it once, in place of the client's"
             )
         }
-        None => format!("`{name}` is missing; let the proxy set it to what the client sent"),
+        None => format!("`{name}` is missing; configure the proxy to set it from the client's request"),
     };
     Err(Problem::field(name, detail))
 }
@@ -139,7 +139,10 @@ mod tests {
             let mut fields = FIELDS.to_vec();
             fields.remove(left_out);
             let refusal = refused("GET", &fields, "");
-            assert!(refusal.contains(&format!("`{name}` is missing; let the proxy set it")), "{refusal}");
+            assert!(
+                refusal.contains(&format!("`{name}` is missing; configure the proxy to set it")),
+                "{refusal}"
+            );
         }
     }
 

@@ -119,7 +119,7 @@ impl Checks {
         table_full.get_or_create(&RuleLabel { rule: EXPLICIT.into() }).inc_by(0);
         registry.register(
             "table_full_denials",
-            "Checks denied for lack of room in the bucket table, by rule",
+            "Checks denied because the bucket table or a sliding log was full, by rule",
             table_full.clone(),
         );
         Checks {

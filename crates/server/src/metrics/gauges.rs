@@ -33,12 +33,12 @@ pub(super) fn register(engine: &Arc<Engine>, registry: &mut Registry) {
     );
     registry.register(
         "evictions",
-        "Buckets that were not full and were evicted for a new client",
+        "Active buckets evicted for a new client",
         ConstCounter::new(stats.evicted + explicit.evicted),
     );
     registry.register(
         "newcomers_denied",
-        "New clients that got no slot in a table",
+        "Checks of new clients denied because no slot was free",
         ConstCounter::new(stats.denied_new + explicit.denied_new),
     );
     registry.register(
@@ -102,12 +102,12 @@ fn register_rules(engine: &Engine, policy: &Policy, registry: &mut Registry) {
     if engine.ledger.is_none() {
         registry.register(
             "log_entries",
-            "Charges that the logs of an exact sliding window remember, by rule",
+            "Entries in the logs of exact sliding windows, by rule",
             log_entries,
         );
         registry.register(
             "log_entries_max",
-            "Charges that the logs of an exact sliding window may remember, by rule",
+            "Maximum number of entries in the logs of exact sliding windows, by rule",
             log_entries_max,
         );
     }
@@ -121,7 +121,7 @@ fn register_rules(engine: &Engine, policy: &Policy, registry: &mut Registry) {
         fallbacks.get_or_create(&explicit).inc_by(ledger.counts().explicit_fallbacks);
         registry.register(
             "policy_fallbacks",
-            "Checks of a rule decided without the shared store's reply, since the policy came into force; of `(explicit)` since the start",
+            "Checks decided without a reply of the shared store, by rule, since the policy was loaded (`(explicit)`: since the start)",
             fallbacks,
         );
     }

@@ -48,7 +48,7 @@ pub(super) fn register(ledger: &RedisLedger, registry: &mut Registry) {
         ("store_late_answers", "Answers of the shared store that came after their deadline", counts.late),
         (
             "store_late_charges",
-            "Buckets charged after a check that was admitted without the store's reply",
+            "Buckets charged late for checks that this instance admitted without the store's reply",
             counts.late_charges,
         ),
     ] {

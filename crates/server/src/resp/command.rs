@@ -55,7 +55,7 @@ pub(super) fn is_throttle(peer: &Peer, args: &Args<'_, '_>) -> bool {
 pub(super) fn admitted(peer: &mut Peer, args: &Args<'_, '_>, output: &mut Vec<u8>) -> Option<&'static Spec> {
     if HTTP.iter().any(|word| args.is(0, word)) {
         peer.is_closing = true;
-        error(output, &[b"ERR this door speaks the Redis protocol, not HTTP"]);
+        error(output, &[b"ERR this listener speaks the Redis protocol, not HTTP"]);
         return None;
     }
     let spec = Spec::of(args.name());

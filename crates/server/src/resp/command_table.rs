@@ -37,7 +37,7 @@ pub(super) const COMMANDS: [Spec; 18] = [
     Spec { name: "reset",          command: Command::Reset,    arity: 1,  key: 0, is_open: true,  summary: "Makes the connection as new" },
     Spec { name: "select",         command: Command::Select,   arity: 2,  key: 0, is_open: false, summary: "Takes 0, the only database" },
     Spec { name: "tollgate.check", command: Command::Check,    arity: -2, key: 0, is_open: false, summary: "Decides a described request by the policy" },
-    Spec { name: "unwatch",        command: Command::Unwatch,  arity: 1,  key: 0, is_open: false, summary: "Accepted; nothing is watched" },
+    Spec { name: "unwatch",        command: Command::Unwatch,  arity: 1,  key: 0, is_open: false, summary: "Does nothing: WATCH is not supported" },
     Spec { name: "watch",          command: Command::Watch,    arity: -2, key: 0, is_open: false, summary: "Refused; buckets are not keys" },
 ];
 

@@ -174,7 +174,7 @@ impl Resolved {
                 let why = if is_file {
                     "the file is empty; write the secret into it, or leave the setting out"
                 } else {
-                    "a secret is not empty; write one, or leave it out"
+                    "the secret is empty; write one, or remove the setting"
                 };
                 // The name of the file, or nothing.
                 return Err(SettingsError::value(&origin, &name, &value, why));

@@ -172,7 +172,7 @@ impl Resolved {
             return Ok(Some(Password::new(text)));
         }
         let why = format!(
-            "the password has {} bytes; use {PASSWORD_BYTES_MIN} or more, as `openssl rand -hex 32` prints them",
+            "the password has {} bytes; use at least {PASSWORD_BYTES_MIN}, for example the output of `openssl rand -hex 32`",
             text.len()
         );
         Err(SettingsError::value(&value.origin, "resp_password", &value.shown(), &why))

@@ -46,7 +46,7 @@ fn what_is_no_request_is_told_as_redis_tells_it() {
 fn a_browser_cannot_be_made_to_ask() {
     let body = "\r\n\r\nCL.THROTTLE victim 0 1 3600\r\n";
     let get = b"-ERR unknown command 'GET', with args beginning with: '/' 'HTTP/1.1' \r\n".as_slice();
-    let refusal = b"-ERR this door speaks the Redis protocol, not HTTP\r\n".as_slice();
+    let refusal = b"-ERR this listener speaks the Redis protocol, not HTTP\r\n".as_slice();
     for (request, expected) in [
         ("POST / HTTP/1.1\r\nHost: example.org", refusal.to_vec()),
         ("GET / HTTP/1.1\r\nhost: example.org", [get, refusal].concat()),

@@ -155,8 +155,8 @@ const REVOKED: &str = "the token was revoked; create another with `tollgate toke
 const OVER: &str = "the session is over, or its token is no good any more; sign in again, or send a token as `Authorization: Bearer tg_…`";
 const NEEDED: &str =
     "a token is needed; send one as `Authorization: Bearer tg_…`, or create one with `tollgate token create`";
-const NOT_CONFIGURED: &str = "no token is configured; create one with `tollgate token create`, or read with the viewer token of this start, \
-                              whose file the server names at its start, and send it as `Authorization: Bearer tg_…`";
+const NOT_CONFIGURED: &str = "no token is configured; create one with `tollgate token create`, or send the viewer token of this start, \
+                              whose file the server names when it starts, as `Authorization: Bearer tg_…`";
 
 fn unauthorised(reason: &'static str, detail: &str) -> Problem {
     let challenge = match reason {

@@ -129,7 +129,7 @@ async fn lints_of_a_proposal_count_the_keys_of_the_service() {
     };
     assert!(!lints(20).await.contains("[log-entries]"), "1,000 keys times 20 fit");
     let told = lints(21).await;
-    assert!(told.contains("21 for each of 1000 clients") && told.contains("[log-entries]"), "{told}");
+    assert!(told.contains("21 × 1000 clients") && told.contains("[log-entries]"), "{told}");
 }
 
 /// The service of these tests has room for 1,000,000 entries, more than ten for each of its 1,000 keys.
@@ -146,7 +146,7 @@ async fn lints_of_a_proposal_count_the_log_entries_of_the_service() {
     };
     assert!(!lints(1_000).await.contains("[log-entries]"), "1,000 keys times 1,000 fit");
     let told = lints(1_001).await;
-    assert!(told.contains("the rule has room for 1000000;"), "{told}");
+    assert!(told.contains("the maximum is 1000000;"), "{told}");
 }
 
 #[tokio::test]
