@@ -114,9 +114,14 @@ impl World {
         self.call(of, Call::Check(number), cost, now);
     }
 
-    /// Hears what has arrived, and decides what is overdue.
-    fn step(&mut self, of: usize, now: u64) {
+    /// Hears what has arrived, in any order, and decides what is overdue.
+    fn step(&mut self, of: usize, now: u64, rng: &mut Rng) {
+        let mut arrived = Vec::new();
         while let Some(reply) = self.instances[of].replies.pop_front_if(|reply| reply.due <= now) {
+            arrived.push(reply);
+        }
+        rng.shuffle(&mut arrived);
+        for reply in arrived {
             self.hear(of, &reply, now);
         }
         let Instance { proven, checks, undecided, .. } = &mut self.instances[of];
@@ -180,7 +185,7 @@ impl World {
                     let until = self.instances[of].held_until;
                     self.instances[of].replies.iter_mut().for_each(|reply| reply.due = reply.due.max(until));
                 }
-                self.step(of, now);
+                self.step(of, now, rng);
                 for _ in 0..demand / 1_000 + u64::from(rng.u64(0..1_000) < demand % 1_000) {
                     if now < millis {
                         self.check(of, Cost::ONE, now);

@@ -383,7 +383,7 @@ impl Inner {
         let asked = checked_of(told);
         self.tell_gate(leave, asked.as_ref().err());
         match (&asked, unanswered) {
-            (Ok(checked), Some(unanswered)) => unanswered.replied(ready, checked),
+            (Ok(checked), Some(unanswered)) => unanswered.replied(checked, |at| ready.key_of(at)),
             (Err(error), Some(unanswered)) if !may_be_done(error) => unanswered.not_done(),
             _ => {}
         }

@@ -27,7 +27,7 @@ impl Inner {
         let told = pending.within(self.deadline()).await;
         // Once more: of what was denied meanwhile.
         self.forget_denials(&key);
-        let Ok(Told::Changed(changed)) = told else { return Err(LedgerDown) };
+        let Ok(Told::Changed { changed, .. }) = told else { return Err(LedgerDown) };
         if gift == Gift::Reset {
             // What was spent by this node's share is forgiven, too.
             self.locals.forget(&key);

@@ -88,7 +88,7 @@ impl Inner {
                 (Ok(checked), reserved) => {
                     inner.counters.late.add(1);
                     if let Some(unanswered) = unanswered {
-                        unanswered.replied(&ready, &checked);
+                        unanswered.replied(&checked, |at| ready.key_of(at));
                     }
                     inner.reconcile(&ready, &checked, sent, was_admitted, reserved).await;
                 }

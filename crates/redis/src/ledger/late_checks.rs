@@ -224,7 +224,7 @@ impl Inner {
             (Ok(checked), Some(unanswered)) => {
                 self.denials.note(ready, &checked, sent);
                 let charge = (!checked.is_admitted()).then(|| Unanswered::check(self, ready));
-                unanswered.replied(ready, &checked);
+                unanswered.replied(&checked, |at| ready.key_of(at));
                 if let Some(id) = reserved {
                     self.forget_late_record(id, &checked, estimates()).await;
                 }
@@ -290,10 +290,10 @@ impl Inner {
                 Err(error) => Err(error),
             };
             match told {
-                Ok(Told::Changed(changed)) => {
+                Ok(Told::Changed { changed, now_micros }) => {
                     self.counters.late_charges.add(1);
                     if let Some(unanswered) = unanswered {
-                        unanswered.replied_with(changed.after);
+                        unanswered.replied_with(changed.after, now_micros);
                     }
                     return;
                 }

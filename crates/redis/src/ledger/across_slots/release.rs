@@ -66,7 +66,7 @@ impl Releasing {
                     Err(AskError::Batch(_)) => continue,
                 };
                 match told {
-                    Ok(Told::Changed(_)) => {
+                    Ok(Told::Changed { .. }) => {
                         inner.denials.forget(&held.key);
                         inner.counters.released.add(1);
                     }

@@ -39,7 +39,7 @@ impl Inner {
                 None => UNCHANGED,
                 Some(Err(_)) => return Err(down),
                 Some(Ok(mut pending)) => match pending.within(self.deadline()).await {
-                    Ok(Told::Changed(changed)) => changed,
+                    Ok(Told::Changed { changed, .. }) => changed,
                     _ => return Err(down),
                 },
             });
