@@ -68,6 +68,8 @@ struct Instance {
 
 struct World {
     limit: Limit,
+    /// Micro-tokens of debt that the store takes at the most: a burst for each instance.
+    debt_max: i64,
     share: LocalShare,
     store: StampedBalance,
     instances: Vec<Instance>,
@@ -84,6 +86,7 @@ impl World {
     fn new(limit: Limit, instances: u32, defect: Defect) -> World {
         World {
             limit,
+            debt_max: i64::from(instances) * limit.burst().as_micros().cast_signed(),
             share: LocalShare::new(&limit, instances).unwrap(),
             store: StampedBalance::full(at(0)),
             instances: (0..instances).map(|_| Instance::default()).collect(),
@@ -96,7 +99,11 @@ impl World {
     fn call(&mut self, of: usize, call: Call, cost: Cost, now: u64) {
         let level = StampedLevel::new(&self.limit, self.store, at(now));
         let is_admitted = call == Call::Charge || level.micros() >= cost.as_micros().cast_signed();
-        let after = if is_admitted { level.charged(cost.as_micros()) } else { level };
+        let taken = match call {
+            Call::Charge => cost.as_micros().min((level.micros() + self.debt_max).max(0).unsigned_abs()),
+            Call::Check(_) => cost.as_micros(),
+        };
+        let after = if is_admitted { level.charged(taken) } else { level };
         if is_admitted {
             self.store = after.stored();
         }

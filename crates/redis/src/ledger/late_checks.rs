@@ -283,7 +283,10 @@ impl Inner {
         unanswered: Option<Unanswered>,
     ) {
         for _ in 0..TRIES_MAX {
-            let (key, limit, debt_max) = (charge.key.clone(), limit.clone(), charge.algorithm.full());
+            let (key, limit) = (charge.key.clone(), limit.clone());
+            // Every instance may have admitted a burst by an old reply.
+            let full = charge.algorithm.full().as_micros();
+            let debt_max = Tokens::from_micros(full.saturating_mul(self.instances().into()));
             let add = move |batch: &mut Batch| batch.take(key.clone(), &limit, cost, debt_max);
             let told = match self.coalescer.submit(std::slice::from_ref(&charge.key), add) {
                 Ok(pending) => pending.await.map_err(AskError::from),

@@ -103,6 +103,35 @@ async fn an_admission_that_the_store_denied_is_charged() {
     assert!(wait > Duration::from_secs(100_000), "one is owed and one is wanted, at one a day: {wait:?}");
 }
 
+/// Two of three instances admit 7 each that the store denies: more than a burst of debt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_admission_that_the_store_denied_is_owed() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = POLICY.replace("instances_max: 2", "instances_max: 3");
+    let mut instances = Vec::new();
+    for _ in 0..3 {
+        let proxy = FaultProxy::before(server.port).await;
+        let instance = Instance::start(&proxy.url(), &policy, &PATHS).await;
+        assert_eq!(instance.admitted("/client", 1).await, 1);
+        instances.push((instance, proxy));
+    }
+    for (instance, proxy) in &instances {
+        proxy.set_latency(Duration::from_millis(200));
+        assert_eq!(
+            instance.admitted_at_once("/client", 7).await,
+            7,
+            "at least 7 were left, as far as it knows"
+        );
+        proxy.set_latency(Duration::ZERO);
+    }
+    let fresh = Instance::start(&server.url(), &policy, &PATHS).await;
+    // 24 were admitted, 10 were there, and one is wanted.
+    let owed = Duration::from_hours(24 * 14);
+    let is_owed = || async { fresh.check("/client").await.retry_after().is_some_and(|wait| wait > owed) };
+    until("all 14 are owed", SOON, is_owed).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_closed_rule_refuses_late_checks_in_fallback() {
     needs_redis!();
