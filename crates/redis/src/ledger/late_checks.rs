@@ -145,10 +145,16 @@ impl Inner {
         let time_to = |missing: u64| {
             share.map_or(Span::ZERO, |share| share.limit().time_to_mint(Tokens::from_micros(missing)))
         };
+        // A queue lets nobody in before so much of it is free.
+        let least = match &charge.alone {
+            Algorithm::LeakyBucket(leaky) => leaky.least().as_micros(),
+            _ => 0,
+        };
         let held = Tokens::from_micros(proven.unwrap_or(0).max(0).unsigned_abs());
         let full_in = time_to(charge.alone.full().as_micros().saturating_sub(held.as_micros()));
         let settings = self.settings.load();
-        let missing = i128::from(cost.as_micros()) - i128::from(proven.unwrap_or(0));
+        let need = cost.as_micros().max(least);
+        let missing = i128::from(need) - i128::from(proven.unwrap_or(0));
         match u64::try_from(missing) {
             Ok(missing) if proven.is_none() || missing > 0 => {
                 // By then the reply has come, or the store is unreachable.
@@ -161,7 +167,8 @@ impl Inner {
                 let micros = self.origin.saturating_add(self.clock.now().as_nanos()) / 1_000;
                 let delay = |limit: &SharedLimit| limit.delay(proven.unwrap_or(0), micros, 0);
                 let delay = charge.limit.as_ref().map_or(Span::ZERO, delay);
-                let remaining = Tokens::from_micros(held.as_micros().saturating_sub(cost.as_micros()));
+                let left = held.as_micros().saturating_sub(cost.as_micros());
+                let remaining = Tokens::from_micros(if left >= least { left } else { 0 });
                 (Said::Admit { remaining, delay }, full_in)
             }
         }

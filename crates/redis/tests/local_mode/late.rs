@@ -13,10 +13,11 @@ use crate::instance::{Instance, SOON};
 const POLICY: &str = "{store: {deadline: 50ms, away_after: 10s, instances_max: 2}, rules: [
     {name: client, scope: ip, path: /client, rate: 1/d, burst: 10},
     {name: window, scope: ip, path: /window, algorithm: fixed_window, quota: 10, window: month},
+    {name: queue, scope: ip, path: /queue, algorithm: leaky_bucket, rate: 1/d, queue: 10, max_wait: 3d},
     {name: closed, scope: ip, path: /closed, rate: 1/d, burst: 10, on_store_failure: closed},
     {name: open, scope: ip, path: /open, rate: 1/d, burst: 10, on_store_failure: open}]}";
 
-const PATHS: [&str; 4] = ["/client", "/window", "/closed", "/open"];
+const PATHS: [&str; 5] = ["/client", "/window", "/queue", "/closed", "/open"];
 
 /// Micro-tokens that 1/d mints within [`SOON`], rounded up.
 const MINTED: u64 = 58;
@@ -84,6 +85,16 @@ async fn proof_admits_no_more_than_the_last_balance() {
     let (instance, proxy) = instance(&server, "/client", 7).await;
     let admitted = admitted_late(&instance, &proxy, "/client", 20).await;
     assert!((1..=3).contains(&admitted), "{admitted} of the 3 that were left");
+}
+
+/// The queue lets clients in while 7 of 10 are free, so that none waits longer than 3 days.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn late_checks_wait_no_longer_than_a_queue_allows() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let (instance, proxy) = instance(&server, "/queue", 1).await;
+    let admitted = admitted_late(&instance, &proxy, "/queue", 8).await;
+    assert!((1..=3).contains(&admitted), "{admitted} of the 3 that the store would admit");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
