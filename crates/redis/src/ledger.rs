@@ -284,7 +284,7 @@ impl Inner {
         // Whose buckets are not back in the store yet is decided here.
         let is_alone = !ready.is_agreed || self.surveyed.is_unfit();
         if is_alone || self.keeps_any(&ready) {
-            if let Some(answer) = Box::pin(self.decide_in_part(&ready, &manner)).await {
+            if let Some(answer) = Box::pin(self.decide_in_part(&ready, &manner, begun)).await {
                 return answer;
             }
             if is_alone {
