@@ -296,7 +296,7 @@ impl Inner {
             }
         }
         let asked = match self.apart(&ready, &manner) {
-            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek, begun).await,
+            Ok(Some(apart)) => self.ask_apart(apart, &ready, manner == Manner::Peek, begun).await,
             Ok(None) => self.ask_at_once(&ready, &manner, begun).await,
             Err(error) => Some(Err(error)),
         };
