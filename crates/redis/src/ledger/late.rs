@@ -150,7 +150,7 @@ impl Inner {
     }
 
     async fn reconcile(
-        &self,
+        self: &Arc<Self>,
         ready: &Ready,
         checked: &Checked,
         sent: Moment,
@@ -187,7 +187,12 @@ impl Inner {
 
     /// Removes the record that the store made late of a reservation which this instance has decided, and leaves `costs`
     /// charged there.
-    pub(super) async fn forget_late_record(&self, id: ReservationId, checked: &Checked, costs: TrueCosts) {
+    pub(super) async fn forget_late_record(
+        self: &Arc<Self>,
+        id: ReservationId,
+        checked: &Checked,
+        costs: TrueCosts,
+    ) {
         if checked.is_admitted() {
             self.settle_late_record(id, &costs).await;
         } else {

@@ -96,7 +96,7 @@ impl Holder {
         let mut late = None;
         if let Some(record) = &self.apart.record {
             let leave = leave_of(self.inner.place_of(slot_of(record.key.as_bytes())));
-            let read = self.inner.record(&record.key).await;
+            let read = self.inner.record(&record.key, self.inner.left_since(self.begun)).await;
             self.note(leave, read.as_ref().err());
             match read {
                 Ok(Some(record)) => return retold(&record).map(Look::Retold),
