@@ -101,7 +101,7 @@ async fn a_late_check_knows_what_checks_over_slots_have_spent() {
     assert_eq!((late.mode(), late.is_admitted()), (StoreMode::Fallback, false), "all 10 were spent");
 }
 
-/// The deadline passes while the record is written, which says that the check was admitted.
+/// Some deadlines pass while the record is written, which says that the check was admitted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_late_idempotent_check_over_slots_is_charged_once() {
     needs_redis!();
@@ -111,19 +111,21 @@ async fn a_late_idempotent_check_over_slots_is_charged_once() {
     let (names, limit) = (names(2), all_but_still(50));
     let both = || names.iter().map(|name| charge(name, limit, 1)).collect::<Vec<_>>();
     assert!(ask(&ledger, both(), Manner::Check).await.is_admitted());
-    set_latency(&proxies, 60);
-    let mut admitted = 1;
-    for number in 0..4 {
+    let (mut admitted, mut late) = (1, 0);
+    // A look, two holds and the record are four replies, or five where the record's node has a bucket, too.
+    for number in 0..8 {
+        set_latency(&proxies, [52, 64][number % 2]);
         let manner = Manner::Once {
             idempotency_key: OwnedKey::new(&format!("order-{number}")[..]).unwrap(),
             lifetime: Span::from_secs(60),
         };
         let answer = ask(&ledger, both(), manner).await;
-        assert!(!is_exact(&answer), "the record was written in time");
         admitted += u64::from(answer.is_admitted());
+        late += u64::from(!is_exact(&answer));
         tokio::time::sleep(Duration::from_millis(300)).await;
     }
-    assert_eq!(admitted, 5, "50 were left");
+    assert!(late > 0, "all replies were in time, so this shows nothing");
+    assert_eq!(admitted, 9, "50 were left");
     set_latency(&proxies, 0);
     for name in &names {
         until_spent(&ledger, name, limit, admitted).await;
