@@ -1,8 +1,13 @@
 //! Times at which the machine itself stood still, as a virtual machine does whose host is busy.
 //!
-//! One thread for each processor does nothing but sleep for a millisecond. The machine stood still while all of these threads were late: one
-//! busy processor leaves the others to the product. Work of the test makes a thread late by a few milliseconds at the most, since one that
-//! slept goes before those that ran ([`tests`]). A machine that stood still for long is no place to measure: the trial fails and says so.
+//! One thread for each processor does nothing but sleep for a millisecond. The machine stood still
+//!
+//! - while all of these threads were late: one busy processor leaves the others to the product;
+//! - while one was late because the host ran something else on its processor, which the kernel counts as stolen time: a thread of the product
+//!   that was on it could not go elsewhere.
+//!
+//! Work of the test is not stolen, and makes a thread late by a few milliseconds at the most, since one that slept goes before those that
+//! ran ([`tests`]). A machine that stood still for long is no place to measure: the trial fails and says so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +23,10 @@ use crate::monotonic;
 const SLEEP: Duration = Duration::from_millis(1);
 /// A thread that wakes later than this after its time was held up.
 const LATE: Span = Span::from_millis(10);
+/// A watching thread looks at stolen time once in so many turns.
+const LOOK_TURNS: u32 = 10;
+/// The unit of `/proc/stat`.
+const TICK: Span = Span::from_millis(10);
 /// The machine may stand still for one part in so many of a run.
 const STOOD_STILL_PART: u64 = 10;
 
@@ -25,7 +34,7 @@ const STOOD_STILL_PART: u64 = 10;
 pub(crate) struct StallWatch {
     stop: Arc<AtomicBool>,
     begun: Moment,
-    watching: Vec<JoinHandle<Vec<Stall>>>,
+    watching: Vec<JoinHandle<Watched>>,
 }
 
 /// A thread, or the whole machine, stood still from `from` until `until`.
@@ -35,7 +44,15 @@ struct Stall {
     until: Moment,
 }
 
-/// Times at which every processor stood still, in order and without overlap.
+/// When the thread of one processor was late.
+#[derive(Debug, Default)]
+struct Watched {
+    late: Vec<Stall>,
+    /// Those of them in which at least half of the time was stolen.
+    stolen: Vec<Stall>,
+}
+
+/// Times at which the machine stood still, in order and without overlap.
 #[derive(Debug)]
 pub(crate) struct Stalls {
     stalls: Vec<Stall>,
@@ -58,9 +75,12 @@ impl StallWatch {
     /// Ends the watch.
     pub(crate) fn end(self) -> Stalls {
         self.stop.store(true, Ordering::Relaxed);
-        let found: Vec<Vec<Stall>> =
+        let found: Vec<Watched> =
             self.watching.into_iter().map(|watching| watching.join().unwrap()).collect();
-        Stalls { stalls: common(&found), watched: monotonic::now().since(self.begun) }
+        let late: Vec<Vec<Stall>> = found.iter().map(|watched| watched.late.clone()).collect();
+        let stolen = found.into_iter().flat_map(|watched| watched.stolen);
+        let stalls = merged(common(&late).into_iter().chain(stolen).collect());
+        Stalls { stalls, watched: monotonic::now().since(self.begun) }
     }
 }
 
@@ -88,6 +108,19 @@ impl Stalls {
     }
 }
 
+/// The same times in order and without overlap.
+fn merged(mut all: Vec<Stall>) -> Vec<Stall> {
+    all.sort_unstable_by_key(|stall| stall.from);
+    let mut merged: Vec<Stall> = Vec::new();
+    for stall in all {
+        match merged.last_mut() {
+            Some(last) if stall.from <= last.until => last.until = last.until.max(stall.until),
+            _ => merged.push(stall),
+        }
+    }
+    merged
+}
+
 /// The times at which every thread stood still; those of each are in order and without overlap.
 fn common(threads: &[Vec<Stall>]) -> Vec<Stall> {
     let Some((first, others)) = threads.split_first() else { return Vec::new() };
@@ -104,20 +137,34 @@ fn common(threads: &[Vec<Stall>]) -> Vec<Stall> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a thread that sleeps measures the machine")]
-fn watch(processor: usize, stop: &AtomicBool) -> Vec<Stall> {
+fn watch(processor: usize, stop: &AtomicBool) -> Watched {
     let mut only = CpuSet::new();
     only.set(processor);
     sched_setaffinity(None, &only).unwrap();
-    let mut stalls = Vec::new();
+    let (mut watched, mut turns, mut before) = (Watched::default(), 0, stolen(processor));
     while !stop.load(Ordering::Relaxed) {
         let from = monotonic::now() + Span::from_millis(1);
         std::thread::sleep(SLEEP);
         let until = monotonic::now();
-        if until.since(from) > LATE {
-            stalls.push(Stall { from, until });
+        let (stall, took) = (Stall { from, until }, until.since(from));
+        turns += 1;
+        if took > LATE || turns % LOOK_TURNS == 0 {
+            let now = stolen(processor);
+            let by_host = now.as_nanos().saturating_sub(before.as_nanos());
+            watched.stolen.extend((took > LATE && 2 * by_host >= took.as_nanos()).then_some(stall));
+            before = now;
         }
+        watched.late.extend((took > LATE).then_some(stall));
     }
-    stalls
+    watched
+}
+
+/// The time that the host has taken from a processor since the start; zero where the kernel does not say.
+fn stolen(processor: usize) -> Span {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("cpu{processor} ")));
+    let ticks = line.and_then(|line| line.split_whitespace().nth(7)?.parse::<u64>().ok());
+    Span::from_nanos(TICK.as_nanos() * ticks.unwrap_or(0))
 }
 
 mod tests {
@@ -136,6 +183,9 @@ mod tests {
         let one = stalls(&[(0, 20), (50, 150), (200, 220)]);
         let other = stalls(&[(30, 60), (100, 170)]);
         assert_eq!(common(&[one.clone(), other.clone()]), stalls(&[(50, 60), (100, 150)]));
+        let stolen = stalls(&[(55, 60), (300, 320)]);
+        let both = merged([common(&[one.clone(), other.clone()]), stolen].concat());
+        assert_eq!(both, stalls(&[(50, 60), (100, 150), (300, 320)]));
         let all = Stalls { stalls: common(&[one, other]), watched: Span::from_secs(1) };
         assert_eq!(
             (all.running(at(40), at(140)), all.total()),
@@ -162,7 +212,9 @@ mod tests {
         };
         let spinning: Vec<JoinHandle<()>> =
             (0..2 * watch.watching.len()).map(|_| std::thread::spawn(spin)).collect();
-        spinning.into_iter().for_each(|thread| thread.join().unwrap());
+        for thread in spinning {
+            thread.join().unwrap();
+        }
         watch.end().assert_few("spinning threads");
     }
 }
