@@ -117,7 +117,9 @@ impl Inner {
             match (admitted, reserved) {
                 (admitted, Some(id)) if stands => {
                     let costs = if admitted.is_some() { estimates(&ready) } else { TrueCosts::Nothing };
-                    admitted.map(Unanswered::not_done);
+                    if let Some(unanswered) = admitted {
+                        unanswered.not_done();
+                    }
                     inner.settle_late_record(id, &costs).await;
                 }
                 (Some(unanswered), None) if stands => unanswered.not_done(),

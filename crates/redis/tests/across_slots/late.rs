@@ -40,7 +40,9 @@ async fn proxies(fleet: &ClusterFleet) -> Vec<FaultProxy> {
 }
 
 fn set_latency(proxies: &[FaultProxy], millis: u64) {
-    proxies.iter().for_each(|proxy| proxy.set_latency(Duration::from_millis(millis)));
+    for proxy in proxies {
+        proxy.set_latency(Duration::from_millis(millis));
+    }
 }
 
 fn facts(client: u8, path: &str) -> Facts<'_> {
