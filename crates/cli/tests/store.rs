@@ -18,6 +18,8 @@ mod scratch;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod server;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 
 use component::is_skipped;
@@ -258,6 +260,25 @@ fn it_says_that_the_number_of_instances_is_unknown_until_the_store_was_reached_o
     assert!(note(&with_instances).is_null(), "the policy sets instances_max");
     let _again = Redis::at(port);
     eventually("the number is learned", || note(&server).is_null());
+}
+
+#[test]
+fn it_says_that_the_number_of_instances_is_unknown_while_the_store_cannot_count_them() {
+    if is_skipped("redis") {
+        return;
+    }
+    let redis = Redis::start();
+    let mut line = TcpStream::connect(("127.0.0.1", redis.port)).unwrap();
+    line.write_all(b"ACL SETUSER default -zadd\r\n").unwrap();
+    let mut told = [0; 5];
+    line.read_exact(&mut told).unwrap();
+    assert_eq!(&told, b"+OK\r\n");
+    let mut server = Server::new(&["--store", &redis.url()]);
+    eventually("it is connected", || server.admin("/readyz").json()["store"] == "connected");
+    server.wait_for_silence(Duration::from_millis(1_500));
+    let said = server.admin("/readyz").json()["store_note"].clone();
+    assert!(said.as_str().is_some_and(|said| said.starts_with("number of instances unknown")), "{said}");
+    assert_eq!(server.times_said("the instances that share the store cannot be counted"), 1);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! ```
 //!
 //! A late reply does not open it: only the time without any reply does, counted from when the first call was sent that failed or is overdue.
+//! Time in which no call was sent for [`LULL`] does not count: a call that failed before it says nothing of the store after it.
 //! While it is open, one caller at a time is let through as a probe: 100 ms after the last one failed, or 250 ms after the last one was sent
 //! without an answer. A probe's reply may be late as well. Calls that were allowed before a change do not count after it. The breaker reads no
 //! clock and knows no store.
@@ -20,6 +21,9 @@ const PROBE_PAUSE: Span = Span::from_millis(100);
 /// A probe that says nothing for so long has failed.
 const PROBE_SILENCE_MAX: Span = Span::from_millis(250);
 
+/// A pause this long between a call that failed or is overdue and the next one ends the silence; at least `away_after`.
+const LULL: Span = Span::from_secs(2);
+
 /// Decides who may ask a store.
 #[derive(Debug, Default)]
 pub struct Breaker {
@@ -30,23 +34,23 @@ pub struct Breaker {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Since when calls were sent that failed or are overdue, without any reply to any call since.
-    Closed {
-        silent_since: Option<Moment>,
-    },
-    Open {
-        since: Moment,
-        probe_at: Moment,
-    },
-    HalfOpen {
-        since: Moment,
-        probed: Moment,
-    },
+    Closed { silence: Option<Silence> },
+    Open { since: Moment, probe_at: Moment },
+    HalfOpen { since: Moment, probed: Moment },
+}
+
+/// Calls failed or are overdue, without any reply to any call since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Silence {
+    /// When the first of the calls was sent.
+    since: Moment,
+    /// When the last of them was found to have failed, or to be overdue.
+    latest: Moment,
 }
 
 impl Default for State {
     fn default() -> State {
-        State::Closed { silent_since: None }
+        State::Closed { silence: None }
     }
 }
 
@@ -104,11 +108,11 @@ impl Breaker {
         }
         match self.state {
             State::Closed { .. } => {
-                self.state = State::Closed { silent_since: None };
+                self.state = State::Closed { silence: None };
                 None
             }
             State::Open { since, .. } | State::HalfOpen { since, .. } => {
-                self.turn(State::Closed { silent_since: None });
+                self.turn(State::Closed { silence: None });
                 Some(BreakerChange::Closed { after: now.since(since) })
             }
         }
@@ -116,12 +120,14 @@ impl Breaker {
 
     /// The reply to a call is overdue, and may still come. Opens the breaker if there was no reply to any call for `away_after`.
     pub fn overdue(&mut self, pass: &Pass, now: Moment, away_after: Span) -> Option<BreakerChange> {
-        let State::Closed { silent_since } = &mut self.state else { return None };
+        let State::Closed { silence } = &mut self.state else { return None };
         if pass.era != self.era {
             return None;
         }
-        let since = silent_since.map_or(pass.sent, |since| since.min(pass.sent));
-        *silent_since = Some(since);
+        let is_lull = |silence: &Silence| pass.sent.since(silence.latest) > LULL.max(away_after);
+        let since = silence.filter(|silence| !is_lull(silence)).map_or(pass.sent, |silence| silence.since);
+        let since = since.min(pass.sent);
+        *silence = Some(Silence { since, latest: now });
         if now.since(since) < away_after {
             return None;
         }
@@ -211,6 +217,19 @@ mod tests {
             }
         }
         assert_eq!(opened_at, Some(2_250));
+    }
+
+    /// One call fails, a minute later another one is late.
+    #[test]
+    fn a_failure_before_a_lull_does_not_open_it() {
+        let mut breaker = Breaker::default();
+        let lost = breaker.allow(at(0)).unwrap();
+        assert_eq!(breaker.failed(lost, at(1), AWAY_AFTER), None);
+        let late = breaker.allow(at(60_000)).unwrap();
+        assert_eq!(breaker.overdue(&late, at(60_015), AWAY_AFTER), None);
+        // A store that then stays silent is unreachable, however seldom it is asked.
+        let next = breaker.allow(at(61_500)).unwrap();
+        assert_eq!(breaker.overdue(&next, at(61_515), AWAY_AFTER), Some(BreakerChange::Opened));
     }
 
     #[test]

@@ -17,8 +17,8 @@ pub struct ProvenBalance {
     unanswered: u64,
     /// Calls that were sent and have no reply.
     calls: u32,
-    /// Whether two of them overlapped since there was none.
-    is_overlapping: bool,
+    /// What this instance holds of the bucket as slices: the store refills only beside it.
+    slices: Tokens,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,16 +34,22 @@ struct LastReply {
 /// A reply counts as older than the last one only if the store's clock differs by less than this: a larger step back is another clock.
 const STORE_CLOCK_BACK_MAX_MICROS: u64 = 1_000_000;
 
+impl LastReply {
+    /// Whether a reply of `store_micros` is not newer than this one.
+    fn is_as_late_as(&self, store_micros: u64) -> bool {
+        self.store_micros.checked_sub(store_micros).is_some_and(|back| back < STORE_CLOCK_BACK_MAX_MICROS)
+    }
+}
+
 impl ProvenBalance {
     /// A call that charges `cost` was sent.
     pub fn sent(&mut self, cost: Cost) {
         self.unanswered = self.unanswered.saturating_add(cost.as_micros());
-        self.is_overlapping |= self.calls > 0;
         self.calls = self.calls.saturating_add(1);
     }
 
     /// The store replied to a call at `store_micros` by its clock, and the bucket held `micros` after it. Replies may be heard in any order:
-    /// the latest by the store's clock counts, and of one moment the lowest balance.
+    /// the latest by the store's clock counts, and an older one, or another one of the same moment, lowers the balance and never raises it.
     pub fn replied(&mut self, cost: Cost, micros: i64, store_micros: u64, now: Moment) {
         self.not_done(cost);
         self.heard(micros, store_micros, now);
@@ -51,34 +57,25 @@ impl ProvenBalance {
 
     /// The store said what the bucket held at `store_micros` by its clock.
     pub fn heard(&mut self, micros: i64, store_micros: u64, now: Moment) {
-        let is_older = |last: &LastReply| {
-            let is_same_clock =
-                last.store_micros - store_micros.min(last.store_micros) < STORE_CLOCK_BACK_MAX_MICROS;
-            let is_before = store_micros < last.store_micros && is_same_clock;
-            is_before || (store_micros == last.store_micros && micros >= last.micros)
-        };
-        if !self.last.as_ref().is_some_and(is_older) {
-            self.last = Some(LastReply { micros, store_micros, heard: now });
+        match &mut self.last {
+            Some(last) if last.is_as_late_as(store_micros) => {
+                if micros <= last.micros {
+                    (last.micros, last.heard) = (micros, now);
+                }
+            }
+            last => *last = Some(LastReply { micros, store_micros, heard: now }),
         }
     }
 
-    /// The store replied to a call without its time: the bucket held `micros` after it. If it overlapped with another call, the reply may be
-    /// older than the last one; then it counts as charged, and proves no balance.
-    pub fn replied_untimed(&mut self, cost: Cost, micros: i64, now: Moment) {
-        if self.is_overlapping {
-            self.lost(cost);
-            return;
-        }
-        self.not_done(cost);
-        let store_micros = self.last.map_or(0, |last| last.store_micros);
-        self.last = Some(LastReply { micros, store_micros, heard: now });
+    /// The store said what this instance holds of the bucket as slices.
+    pub fn holds(&mut self, slices: Tokens) {
+        self.slices = slices;
     }
 
     /// A call was not done, and never will be.
     pub fn not_done(&mut self, cost: Cost) {
         self.unanswered = self.unanswered.saturating_sub(cost.as_micros());
         self.calls = self.calls.saturating_sub(1);
-        self.is_overlapping &= self.calls > 0;
     }
 
     /// A call may have been done, and there will be no reply that says so: counts as charged until the next reply.
@@ -106,7 +103,8 @@ impl ProvenBalance {
         let last = self.last?;
         let refill = share.map_or(Tokens::ZERO, |share| share.limit().minted_in(now.since(last.heard)));
         let held = i128::from(last.micros) + i128::from(refill.as_micros());
-        let proven = held.min(i128::from(full.as_micros())) - i128::from(self.unanswered);
+        let full = full.as_micros().saturating_sub(self.slices.as_micros());
+        let proven = held.min(i128::from(full)) - i128::from(self.unanswered);
         Some(i64::try_from(proven).unwrap_or(if proven < 0 { i64::MIN } else { i64::MAX }))
     }
 
@@ -166,21 +164,47 @@ mod tests {
         assert_eq!(proven(&balance, Span::ZERO), Some(4_000_000));
     }
 
+    /// The store did the check before the charge, and the replies are noted in the other order.
     #[test]
-    fn a_reply_without_a_time_proves_its_balance_only_if_no_other_call_overlapped() {
+    fn a_charge_stays_known_when_an_older_reply_is_noted() {
         let mut balance = ProvenBalance::default();
-        balance.sent(Cost::ONE);
-        balance.replied_untimed(Cost::ONE, 9_000_000, NOW);
-        assert_eq!(proven(&balance, Span::ZERO), Some(9_000_000));
-        // The store did the first call before the second, and the replies are noted in the other order.
+        balance.heard(9_000_000, 10, NOW);
         balance.sent(Cost::tokens(2));
         balance.sent(Cost::tokens(3));
-        balance.replied_untimed(Cost::tokens(3), 4_000_000, NOW);
-        balance.replied_untimed(Cost::tokens(2), 7_000_000, NOW);
+        balance.replied(Cost::tokens(3), 4_000_000, 20, NOW);
+        balance.replied(Cost::tokens(2), 7_000_000, 20, NOW);
         assert_eq!(proven(&balance, Span::ZERO), Some(4_000_000));
-        balance.sent(Cost::ONE);
-        balance.replied_untimed(Cost::ONE, 6_000_000, NOW);
-        assert_eq!(proven(&balance, Span::ZERO), Some(6_000_000), "alone again");
+    }
+
+    /// Replies of a store whose clock was set back count as older, and still say that the bucket was spent.
+    #[test]
+    fn an_older_reply_lowers_the_balance_and_never_raises_it() {
+        let mut balance = ProvenBalance::default();
+        balance.heard(9_000_000, 10_000_000, NOW);
+        balance.heard(2_000_000, 9_100_000, NOW);
+        assert_eq!(proven(&balance, Span::ZERO), Some(2_000_000));
+        balance.heard(3_000_000, 9_200_000, NOW);
+        assert_eq!(proven(&balance, Span::ZERO), Some(2_000_000));
+        let later = NOW + Span::from_millis(900);
+        balance.heard(0, 9_990_000, later);
+        let held = balance.micros(Some(&share()), FULL, later);
+        assert_eq!(held, Some(0), "nothing is minted until the clock has caught up");
+    }
+
+    #[test]
+    fn the_store_refills_only_beside_slices() {
+        let mut balance = ProvenBalance::default();
+        balance.replied(Cost::ONE, 60_000_000, 1, NOW);
+        balance.holds(Tokens::from_micros(40_000_000));
+        assert_eq!(proven(&balance, Span::from_secs(60)), Some(60_000_000));
+        balance.heard(60_000_000, 2, NOW);
+        assert_eq!(
+            proven(&balance, Span::from_secs(60)),
+            Some(60_000_000),
+            "a check tells nothing of slices"
+        );
+        balance.holds(Tokens::ZERO);
+        assert_eq!(proven(&balance, Span::from_secs(60)), Some(100_000_000));
     }
 
     #[test]

@@ -68,6 +68,8 @@ struct Instance {
 
 struct World {
     limit: Limit,
+    /// Micro-tokens of debt that the store takes at the most: a burst for each instance.
+    debt_max: i64,
     share: LocalShare,
     store: StampedBalance,
     instances: Vec<Instance>,
@@ -84,6 +86,7 @@ impl World {
     fn new(limit: Limit, instances: u32, defect: Defect) -> World {
         World {
             limit,
+            debt_max: i64::from(instances) * limit.burst().as_micros().cast_signed(),
             share: LocalShare::new(&limit, instances).unwrap(),
             store: StampedBalance::full(at(0)),
             instances: (0..instances).map(|_| Instance::default()).collect(),
@@ -96,7 +99,11 @@ impl World {
     fn call(&mut self, of: usize, call: Call, cost: Cost, now: u64) {
         let level = StampedLevel::new(&self.limit, self.store, at(now));
         let is_admitted = call == Call::Charge || level.micros() >= cost.as_micros().cast_signed();
-        let after = if is_admitted { level.charged(cost.as_micros()) } else { level };
+        let taken = match call {
+            Call::Charge => cost.as_micros().min((level.micros() + self.debt_max).max(0).unsigned_abs()),
+            Call::Check(_) => cost.as_micros(),
+        };
+        let after = if is_admitted { level.charged(taken) } else { level };
         if is_admitted {
             self.store = after.stored();
         }
@@ -114,9 +121,14 @@ impl World {
         self.call(of, Call::Check(number), cost, now);
     }
 
-    /// Hears what has arrived, and decides what is overdue.
-    fn step(&mut self, of: usize, now: u64) {
+    /// Hears what has arrived, in any order, and decides what is overdue.
+    fn step(&mut self, of: usize, now: u64, rng: &mut Rng) {
+        let mut arrived = Vec::new();
         while let Some(reply) = self.instances[of].replies.pop_front_if(|reply| reply.due <= now) {
+            arrived.push(reply);
+        }
+        rng.shuffle(&mut arrived);
+        for reply in arrived {
             self.hear(of, &reply, now);
         }
         let Instance { proven, checks, undecided, .. } = &mut self.instances[of];
@@ -180,7 +192,7 @@ impl World {
                     let until = self.instances[of].held_until;
                     self.instances[of].replies.iter_mut().for_each(|reply| reply.due = reply.due.max(until));
                 }
-                self.step(of, now);
+                self.step(of, now, rng);
                 for _ in 0..demand / 1_000 + u64::from(rng.u64(0..1_000) < demand % 1_000) {
                     if now < millis {
                         self.check(of, Cost::ONE, now);

@@ -49,9 +49,11 @@ impl Batch {
             (Item::Settle { due, .. }, 1) => {
                 due.iter().map(|_| changed(numbers)).collect::<Result<_, _>>().map(Told::Settled)
             }
-            (Item::Ask { .. }, 4) => Ok(Told::Leased(None)),
-            (Item::Ask { .. }, 1) => leased(numbers).map(|answer| Told::Leased(Some(answer))),
-            (_, 1) => changed(numbers).map(Told::Changed),
+            (Item::Ask { .. }, 4) => Ok(Told::Leased { answer: None, now_micros: now }),
+            (Item::Ask { .. }, 1) => {
+                leased(numbers).map(|answer| Told::Leased { answer: Some(answer), now_micros: now })
+            }
+            (_, 1) => changed(numbers).map(|changed| Told::Changed { changed, now_micros: now }),
             _ => Err(ReplyError::new(format!("{status} is no status"))),
         }
     }

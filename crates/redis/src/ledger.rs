@@ -284,7 +284,7 @@ impl Inner {
         // Whose buckets are not back in the store yet is decided here.
         let is_alone = !ready.is_agreed || self.surveyed.is_unfit();
         if is_alone || self.keeps_any(&ready) {
-            if let Some(answer) = Box::pin(self.decide_in_part(&ready, &manner)).await {
+            if let Some(answer) = Box::pin(self.decide_in_part(&ready, &manner, begun)).await {
                 return answer;
             }
             if is_alone {
@@ -296,7 +296,7 @@ impl Inner {
             }
         }
         let asked = match self.apart(&ready, &manner) {
-            Ok(Some(apart)) => self.ask_apart(apart, manner == Manner::Peek, begun).await,
+            Ok(Some(apart)) => self.ask_apart(apart, &ready, manner == Manner::Peek, begun).await,
             Ok(None) => self.ask_at_once(&ready, &manner, begun).await,
             Err(error) => Some(Err(error)),
         };
@@ -383,7 +383,7 @@ impl Inner {
         let asked = checked_of(told);
         self.tell_gate(leave, asked.as_ref().err());
         match (&asked, unanswered) {
-            (Ok(checked), Some(unanswered)) => unanswered.replied(ready, checked),
+            (Ok(checked), Some(unanswered)) => unanswered.replied(checked, |at| ready.key_of(at)),
             (Err(error), Some(unanswered)) if !may_be_done(error) => unanswered.not_done(),
             _ => {}
         }

@@ -15,11 +15,21 @@ pub enum Told {
     /// To a check, a peek, a reservation.
     Checked(Checked),
     /// To what was given, taken or reset.
-    Changed(Changed),
+    Changed {
+        /// What became of the bucket.
+        changed: Changed,
+        /// The server's time, in microseconds since 1970.
+        now_micros: u64,
+    },
     /// To a settlement: what became of each bucket, in order.
     Settled(Vec<Changed>),
-    /// To a node that asked for a slice; `None` if a later ask of it was answered before.
-    Leased(Option<Answer>),
+    /// To a node that asked for a slice.
+    Leased {
+        /// `None` if a later ask of it was answered before.
+        answer: Option<Answer>,
+        /// The server's time, in microseconds since 1970.
+        now_micros: u64,
+    },
     /// To a settlement of what is not open: settled before, timed out, or never there.
     Unknown,
     /// The operation was not done because of what its keys hold.

@@ -13,6 +13,8 @@ mod exactness;
 mod faults;
 #[path = "across_slots/hash_tags.rs"]
 mod hash_tags;
+#[path = "across_slots/late.rs"]
+mod late;
 #[path = "across_slots/policies.rs"]
 mod policies;
 #[path = "across_slots/records.rs"]

@@ -69,4 +69,11 @@ async fn an_outage_of_a_thousand_checks_is_one_warning_and_its_end_one_line() {
     until("its end is told of", SOON, || async { lines.with(" INFO ") == informed + 1 }).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!((lines.with(" WARN "), lines.with(" INFO ")), (1, informed + 1), "{}", lines.text());
+
+    // Instances that cannot be counted are one line, too, whatever the server's reason is.
+    server.tell("ACL SETUSER default -zadd").await;
+    let is_told = || async { lines.with("the instances that share the store cannot be counted") == 1 };
+    until("the failed count is told of", SOON, is_told).await;
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    assert_eq!(lines.with(" WARN "), 2, "{}", lines.text());
 }

@@ -19,15 +19,12 @@ pub(crate) fn standing(ledger: Option<&RedisLedger>) -> &'static str {
     }
 }
 
-/// Says that the number of instances is unknown: the store was never reached, and the policy sets no `instances_max`. Then this instance
-/// counts as the only one, and its share is the whole limit.
+/// Says that the number of instances is unknown: the store has not counted this one yet, and the policy sets no `instances_max`. Then this
+/// instance counts as the only one, and its share is the whole limit.
 pub(crate) fn note(ledger: Option<&RedisLedger>, policy: &Policy) -> Option<&'static str> {
     let is_set = policy.store.as_ref().is_some_and(|store| store.instances_max.is_some());
-    // A store that is connected tells the number with its first reply.
-    let is_unknown = |ledger: &RedisLedger| {
-        ledger.counts().instances_most == 0 && !matches!(ledger.link().status(), LinkStatus::Connected(_))
-    };
+    let is_unknown = |ledger: &RedisLedger| ledger.counts().instances_most == 0;
     (!is_set && ledger.is_some_and(is_unknown)).then_some(
-        "number of instances unknown: the store was never reached and `store.instances_max` is not set, so this instance uses the whole limit",
+        "number of instances unknown: the store has not counted this instance yet and `store.instances_max` is not set, so this instance uses the whole limit",
     )
 }

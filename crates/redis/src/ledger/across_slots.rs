@@ -82,16 +82,20 @@ impl Inner {
         Ok(Some(Apart { groups, takes_places: is_reservation, record }))
     }
 
-    /// Asks slot by slot, within the deadline; `None` if a node is not to be asked now.
+    /// Asks slot by slot, within the deadline; `None` if a node is not to be asked now. An admission that may stand without the caller's
+    /// knowledge is put aside: [`Ready::late`].
     pub(super) async fn ask_apart(
         self: &Arc<Self>,
         apart: Apart,
+        ready: &Ready,
         is_peek: bool,
         begun: Moment,
     ) -> Option<Result<Checked, AskError>> {
         let leaves = self.leaves(&apart, self.clock.now())?;
         let (answer, mut told) = oneshot::channel();
-        let holder = Holder { inner: Arc::clone(self), apart, begun, answer };
+        let (stands, standing) = oneshot::channel();
+        let has_record = apart.record.is_some();
+        let holder = Holder { inner: Arc::clone(self), apart, begun, answer, stands };
         tokio::spawn(holder.run(leaves, is_peek));
         let in_time = tokio::time::timeout(self.left_since(begun), &mut told).await;
         let told = if let Ok(told) = in_time {
@@ -102,6 +106,10 @@ impl Inner {
             told.try_recv().unwrap_or(Err(LinkError::TimedOut.into()))
         };
         self.counters.latency.note(self.clock.now().since(begun));
+        // Without a record all is given back that was held.
+        if told.is_err() && has_record {
+            ready.late.put_standing(standing);
+        }
         Some(told)
     }
 

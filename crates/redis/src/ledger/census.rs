@@ -30,7 +30,7 @@ pub(super) struct Census {
     name: String,
     now: AtomicU32,
     most: AtomicU32,
-    /// Whether it was told that they cannot be counted.
+    /// Whether it was logged that they cannot be counted.
     is_told: AtomicBool,
 }
 
@@ -93,14 +93,16 @@ impl Inner {
         }
     }
 
-    /// The same; what somebody must see to is said once, until it is seen to. Whether this instance was counted.
+    /// The same; an error of the server is logged once, until it is over. Returns whether this instance was counted.
     pub(super) async fn is_counted(self: &Arc<Self>) -> bool {
         match self.count_instances().await {
             Ok(()) => {
                 self.census.is_told.store(false, Ordering::Relaxed);
                 true
             }
-            Err(LinkError::Server(error @ ServerError::WrongType(_))) => {
+            // These end by themselves.
+            Err(LinkError::Server(ServerError::NotReady(_) | ServerError::Elsewhere(_))) => false,
+            Err(LinkError::Server(error)) => {
                 if !self.census.is_told.swap(true, Ordering::Relaxed) {
                     let key = self.keys.now().instances();
                     let key = String::from_utf8_lossy(key.as_bytes());

@@ -173,9 +173,10 @@ fn take_over(inner: &Inner, entry: &RuleEntry, before: &Arc<Agreed>, seen: Agree
 pub(super) async fn limit_in_store(
     inner: &Inner,
     identity: &RuleIdentity,
+    within: Duration,
 ) -> Result<Option<SharedLimit>, Failure> {
     let mut declaration = Declaration::read_only(&inner.keys.now(), identity);
-    let reply = inner.coalescer.link().call(declaration.begin(), inner.deadline()).await;
+    let reply = inner.coalescer.link().call(declaration.begin(), within).await;
     match declaration.next(&reply.map_err(Failure::Link)?).map_err(Failure::Declare)? {
         DeclareStep::Agreed(history) => {
             history.limit_at(declaration.now_micros()).map(Some).map_err(Failure::Refused)

@@ -14,9 +14,14 @@ use crate::{Batch, KeyName, Told};
 
 impl Inner {
     pub(super) async fn give(self: &Arc<Self>, bucket: Bucket, gift: Gift) -> Result<Given, LedgerDown> {
+        let begun = self.clock.now();
         let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.forget_denials(&ready.key);
         self.give_slice_back(&ready.key).await;
+        // Not sent late: whoever is told that it failed may give once more.
+        if self.left_since(begun).is_zero() {
+            return Err(LedgerDown);
+        }
         let (key, limit) = (ready.key.clone(), ready.limit.clone());
         let add = move |batch: &mut Batch| match gift {
             Gift::Tokens(amount) => batch.give(key.clone(), &limit, amount),
@@ -24,10 +29,10 @@ impl Inner {
         };
         let key = ready.key.clone();
         let mut pending = self.coalescer.submit(&[ready.key], add).map_err(|_| LedgerDown)?;
-        let told = pending.within(self.deadline()).await;
+        let told = pending.within(self.left_since(begun)).await;
         // Once more: of what was denied meanwhile.
         self.forget_denials(&key);
-        let Ok(Told::Changed(changed)) = told else { return Err(LedgerDown) };
+        let Ok(Told::Changed { changed, .. }) = told else { return Err(LedgerDown) };
         if gift == Gift::Reset {
             // What was spent by this node's share is forgiven, too.
             self.locals.forget(&key);

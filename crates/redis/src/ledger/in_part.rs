@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use tollgate::StoreMode;
 use tollgate::ledger::{Answer, BucketState, Manner, TrueCosts};
-use tollgate_core::{Algorithm, Span};
+use tollgate_core::{Algorithm, Moment, Span};
 
 use super::Inner;
 use super::late::Late;
@@ -29,8 +29,13 @@ struct Parts {
 }
 
 impl Inner {
-    /// Decides a check of which some buckets are kept here, and not all; `None` if it is none of those.
-    pub(super) async fn decide_in_part(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Option<Answer> {
+    /// Decides a check of which some buckets are kept here, and not all; `None` if it is none of those. The deadline counts from `begun`.
+    pub(super) async fn decide_in_part(
+        self: &Arc<Self>,
+        ready: &Ready,
+        manner: &Manner,
+        begun: Moment,
+    ) -> Option<Answer> {
         // Places need somebody who gives them back.
         let is_place = |charge: &ReadyCharge| matches!(charge.algorithm, Algorithm::Concurrency(_));
         if *manner != Manner::Check || !ready.is_agreed || ready.charges.iter().any(is_place) {
@@ -50,7 +55,7 @@ impl Inner {
             return Some(Answer::Decided { verdict, buckets: states, mode: StoreMode::Fallback });
         }
         // A caller that goes away leaves buckets charged.
-        let answer = self.decide_exactly(rest, Manner::Check, self.clock.now()).await;
+        let answer = self.decide_exactly(rest, Manner::Check, begun).await;
         let costs = if answer.is_admitted() {
             TrueCosts::Each(here.charges.iter().map(|charge| charge.cost).collect())
         } else {

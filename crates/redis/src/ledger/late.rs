@@ -5,9 +5,10 @@
 //! finds no room stands as the store has charged it, which denies more and admits nothing more.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tollgate::ReservationId;
 use tollgate::ledger::{Answer, Manner, TrueCosts};
 use tollgate::policy::OnStoreFailure;
@@ -17,7 +18,7 @@ use super::gate::Leave;
 use super::proofs::Unanswered;
 use super::ready::{Ready, ReadyCharge};
 use super::{Inner, checked_of, may_be_done};
-use crate::{Batch, BucketTold, Checked, Pending};
+use crate::{Batch, BucketTold, Checked, Pending, Told};
 
 /// Most answers that are waited for after their deadline.
 const LATE_MAX: usize = 8_192;
@@ -36,22 +37,41 @@ pub(super) struct LateReply {
     pub(super) unanswered: Option<Unanswered>,
 }
 
+/// Receives the admission of a check over several slots that stays charged in the store without the caller's knowledge; an error if there
+/// is none.
+pub(super) type Standing = oneshot::Receiver<Checked>;
+
 /// Where a reply is put aside that is late.
 #[derive(Debug, Default)]
-pub(super) struct Late(Mutex<Option<LateReply>>);
+pub(super) struct Late {
+    reply: Mutex<Option<LateReply>>,
+    standing: Mutex<Option<Standing>>,
+}
 
 impl Late {
     pub(super) fn put(&self, late: LateReply) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(late);
+        *locked(&self.reply) = Some(late);
+    }
+
+    pub(super) fn put_standing(&self, standing: Standing) {
+        *locked(&self.standing) = Some(standing);
     }
 
     pub(super) fn is_put(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        locked(&self.reply).is_some() || locked(&self.standing).is_some()
     }
 
     pub(super) fn take(&self) -> Option<LateReply> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        locked(&self.reply).take()
     }
+
+    pub(super) fn take_standing(&self) -> Option<Standing> {
+        locked(&self.standing).take()
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many replies are waited for after their deadline.
@@ -76,6 +96,9 @@ impl Inner {
 
     /// Waits for the reply to a question that was decided by this node's share instead.
     pub(super) fn follow(self: &Arc<Self>, ready: &Ready, manner: &Manner, instead: &Answer) {
+        if let Some(standing) = ready.late.take_standing() {
+            return self.follow_standing(ready, manner, instead, standing);
+        }
         let Some(late) = ready.late.take().filter(|_| *manner != Manner::Peek) else { return };
         let Some(room) = self.room_for_late() else { return };
         let was_admitted = instead.is_admitted();
@@ -88,7 +111,7 @@ impl Inner {
                 (Ok(checked), reserved) => {
                     inner.counters.late.add(1);
                     if let Some(unanswered) = unanswered {
-                        unanswered.replied(&ready, &checked);
+                        unanswered.replied(&checked, |at| ready.key_of(at));
                     }
                     inner.reconcile(&ready, &checked, sent, was_admitted, reserved).await;
                 }
@@ -102,8 +125,32 @@ impl Inner {
         });
     }
 
+    /// The same of a check over several slots.
+    fn follow_standing(
+        self: &Arc<Self>,
+        ready: &Ready,
+        manner: &Manner,
+        instead: &Answer,
+        standing: Standing,
+    ) {
+        let Some(room) = self.room_for_late() else { return };
+        let was_admitted = instead.is_admitted();
+        let (inner, ready, reserved) = (Arc::clone(self), ready.again(), reserved_by(manner));
+        tokio::spawn(async move {
+            let sent = inner.clock.now();
+            match (standing.await, reserved) {
+                (Ok(checked), reserved) => {
+                    inner.reconcile(&ready, &checked, sent, was_admitted, reserved).await;
+                }
+                (Err(_), Some(id)) => inner.locals.is_only_here(id),
+                (Err(_), None) => {}
+            }
+            drop(room);
+        });
+    }
+
     async fn reconcile(
-        &self,
+        self: &Arc<Self>,
         ready: &Ready,
         checked: &Checked,
         sent: Moment,
@@ -140,7 +187,12 @@ impl Inner {
 
     /// Removes the record that the store made late of a reservation which this instance has decided, and leaves `costs`
     /// charged there.
-    pub(super) async fn forget_late_record(&self, id: ReservationId, checked: &Checked, costs: TrueCosts) {
+    pub(super) async fn forget_late_record(
+        self: &Arc<Self>,
+        id: ReservationId,
+        checked: &Checked,
+        costs: TrueCosts,
+    ) {
         if checked.is_admitted() {
             self.settle_late_record(id, &costs).await;
         } else {
@@ -161,8 +213,11 @@ impl Inner {
         let Some(limit) = charge.limit.clone() else { return };
         let (key, receipt) = (charge.key.clone(), limit.on_probation(cost, bucket.receipt));
         let add = move |batch: &mut Batch| batch.let_go(key.clone(), &limit, cost, receipt);
-        if let Ok(mut pending) = self.coalescer.submit(std::slice::from_ref(&charge.key), add) {
-            let _ = pending.within(WITHIN).await;
+        if let Ok(mut pending) = self.coalescer.submit(std::slice::from_ref(&charge.key), add)
+            && let Ok(Told::Changed { changed, now_micros }) = pending.within(WITHIN).await
+        {
+            self.denials.forget(&charge.key);
+            self.hear_of(&charge.key, changed.after, now_micros);
         }
     }
 }

@@ -7,6 +7,7 @@
 //!   denied         admitted             let go by its receipt
 //!   denied         was not sent yet     withdrawn
 //!   admitted       was never asked      charged afterwards (leases, several slots)
+//!   admitted       keeps its record     nothing: it is charged (several slots, charged once)
 //!   admitted       an error: not done   charged afterwards
 //! ```
 //! The bucket stays the store's: no shares, no settling. Nothing is proven of a bucket without a reply, and of places, which cannot be charged
@@ -23,7 +24,7 @@ use tollgate::{StoreMode, Verdict};
 use tollgate_core::{Algorithm, BucketSet, Cost, LocalShare, Moment, Span, Tokens};
 
 use super::fallback::CLOSED_WAIT;
-use super::late::{LateReply, Room, reserved_by};
+use super::late::{LateReply, Room, Standing, reserved_by};
 use super::locals::{Said, Seen, is_local};
 use super::proofs::Unanswered;
 use super::ready::{Ready, ReadyCharge};
@@ -50,7 +51,7 @@ impl Inner {
 
     fn decide_by_proof(self: &Arc<Self>, ready: &Ready, manner: &Manner) -> Answer {
         self.note_fallback(ready, manner, "late");
-        let late = ready.late.take();
+        let (late, standing) = (ready.late.take(), ready.late.take_standing());
         let room = self.room_for_late();
         if *manner == Manner::Peek {
             self.reconcile_later(ready, manner, late, room);
@@ -67,7 +68,12 @@ impl Inner {
             if room.is_some() { self.proven_answer(ready, true) } else { self.nothing_proven(ready) };
         if let Manner::Reserve { id, timeout } = manner
             && answer.is_admitted()
-            && !self.locals.note_reserved(ready, (*id, *timeout), late.is_some(), self.clock.now())
+            && !self.locals.note_reserved(
+                ready,
+                (*id, *timeout),
+                late.is_some() || standing.is_some(),
+                self.clock.now(),
+            )
         {
             answer = self.nothing_proven(ready);
         }
@@ -87,16 +93,46 @@ impl Inner {
                 let late = LateReply { unanswered, ..late };
                 self.reconcile_later(ready, manner, Some(late), room);
             }
-            (None, Some(unanswered)) => {
-                let (inner, ready) = (Arc::clone(self), ready.again());
-                tokio::spawn(async move {
-                    inner.charge_afterwards(&ready, unanswered).await;
-                    drop(room);
-                });
-            }
-            (None, None) => {}
+            (None, unanswered) => self.charge_later(ready, manner, standing, unanswered, room),
         }
         answer
+    }
+
+    /// Charges a check that was admitted here and has no reply to come, unless the store keeps it charged as a check over several slots.
+    fn charge_later(
+        self: &Arc<Self>,
+        ready: &Ready,
+        manner: &Manner,
+        standing: Option<Standing>,
+        admitted: Option<Unanswered>,
+        room: Option<Room>,
+    ) {
+        let Some(room) = room.filter(|_| standing.is_some() || admitted.is_some()) else { return };
+        let (inner, ready, reserved) = (Arc::clone(self), ready.again(), reserved_by(manner));
+        tokio::spawn(async move {
+            let stands = match standing {
+                Some(standing) => standing.await.is_ok(),
+                None => false,
+            };
+            match (admitted, reserved) {
+                (admitted, Some(id)) if stands => {
+                    let costs = if admitted.is_some() { estimates(&ready) } else { TrueCosts::Nothing };
+                    if let Some(unanswered) = admitted {
+                        unanswered.not_done();
+                    }
+                    inner.settle_late_record(id, &costs).await;
+                }
+                (Some(unanswered), None) if stands => unanswered.not_done(),
+                (Some(unanswered), reserved) => {
+                    if let Some(id) = reserved {
+                        inner.locals.is_only_here(id);
+                    }
+                    inner.charge_afterwards(&ready, unanswered).await;
+                }
+                (None, _) => {}
+            }
+            drop(room);
+        });
     }
 
     /// Decides by the balances that the last replies prove. If the check `is_under_way`, its own costs are among those without a reply.
@@ -145,10 +181,16 @@ impl Inner {
         let time_to = |missing: u64| {
             share.map_or(Span::ZERO, |share| share.limit().time_to_mint(Tokens::from_micros(missing)))
         };
+        // A queue lets nobody in before so much of it is free.
+        let least = match &charge.alone {
+            Algorithm::LeakyBucket(leaky) => leaky.least().as_micros(),
+            _ => 0,
+        };
         let held = Tokens::from_micros(proven.unwrap_or(0).max(0).unsigned_abs());
         let full_in = time_to(charge.alone.full().as_micros().saturating_sub(held.as_micros()));
         let settings = self.settings.load();
-        let missing = i128::from(cost.as_micros()) - i128::from(proven.unwrap_or(0));
+        let need = cost.as_micros().max(least);
+        let missing = i128::from(need) - i128::from(proven.unwrap_or(0));
         match u64::try_from(missing) {
             Ok(missing) if proven.is_none() || missing > 0 => {
                 // By then the reply has come, or the store is unreachable.
@@ -161,7 +203,8 @@ impl Inner {
                 let micros = self.origin.saturating_add(self.clock.now().as_nanos()) / 1_000;
                 let delay = |limit: &SharedLimit| limit.delay(proven.unwrap_or(0), micros, 0);
                 let delay = charge.limit.as_ref().map_or(Span::ZERO, delay);
-                let remaining = Tokens::from_micros(held.as_micros().saturating_sub(cost.as_micros()));
+                let left = held.as_micros().saturating_sub(cost.as_micros());
+                let remaining = Tokens::from_micros(if left >= least { left } else { 0 });
                 (Said::Admit { remaining, delay }, full_in)
             }
         }
@@ -219,14 +262,13 @@ impl Inner {
         manner: &Manner,
     ) {
         let reserved = reserved_by(manner);
-        let estimates = || TrueCosts::Each(ready.charges.iter().map(|charge| charge.cost).collect());
         match (asked, admitted) {
             (Ok(checked), Some(unanswered)) => {
                 self.denials.note(ready, &checked, sent);
                 let charge = (!checked.is_admitted()).then(|| Unanswered::check(self, ready));
-                unanswered.replied(ready, &checked);
+                unanswered.replied(&checked, |at| ready.key_of(at));
                 if let Some(id) = reserved {
-                    self.forget_late_record(id, &checked, estimates()).await;
+                    self.forget_late_record(id, &checked, estimates(ready)).await;
                 }
                 if let Some(charge) = charge {
                     self.charge_afterwards(ready, charge).await;
@@ -249,7 +291,7 @@ impl Inner {
             (Err(error), Some(unanswered)) if may_be_done(&error) => {
                 drop(unanswered);
                 if let Some(id) = reserved {
-                    self.settle_late_record(id, &estimates()).await;
+                    self.settle_late_record(id, &estimates(ready)).await;
                 }
             }
             (Err(_), Some(unanswered)) => {
@@ -283,17 +325,20 @@ impl Inner {
         unanswered: Option<Unanswered>,
     ) {
         for _ in 0..TRIES_MAX {
-            let (key, limit, debt_max) = (charge.key.clone(), limit.clone(), charge.algorithm.full());
+            let (key, limit) = (charge.key.clone(), limit.clone());
+            // Every instance may have admitted a burst by an old reply.
+            let full = charge.algorithm.full().as_micros();
+            let debt_max = Tokens::from_micros(full.saturating_mul(self.instances().into()));
             let add = move |batch: &mut Batch| batch.take(key.clone(), &limit, cost, debt_max);
             let told = match self.coalescer.submit(std::slice::from_ref(&charge.key), add) {
                 Ok(pending) => pending.await.map_err(AskError::from),
                 Err(error) => Err(error),
             };
             match told {
-                Ok(Told::Changed(changed)) => {
+                Ok(Told::Changed { changed, now_micros }) => {
                     self.counters.late_charges.add(1);
                     if let Some(unanswered) = unanswered {
-                        unanswered.replied_with(changed.after);
+                        unanswered.replied_with(changed.after, now_micros);
                     }
                     return;
                 }
@@ -308,4 +353,9 @@ impl Inner {
         }
         self.owe_locally(charge, cost);
     }
+}
+
+/// All charges as they were asked for.
+fn estimates(ready: &Ready) -> TrueCosts {
+    TrueCosts::Each(ready.charges.iter().map(|charge| charge.cost).collect())
 }

@@ -68,7 +68,7 @@ impl Inner {
             self.counters.late.add(u64::from(told.is_ok()));
         }
         let failure: Option<AskError> = match &told {
-            Ok(Told::Leased(_)) => None,
+            Ok(Told::Leased { .. }) => None,
             Ok(Told::Fault(fault)) => Some(LinkError::Server((*fault).into()).into()),
             Ok(_) => Some(
                 LinkError::Server(ServerError::Other("an answer to another operation".to_owned())).into(),
@@ -80,12 +80,13 @@ impl Inner {
         }
         self.tell_gate(Some(leave), failure.as_ref());
         match told {
-            Ok(Told::Leased(Some(answer))) => {
-                unanswered.replied_with(answer.balance);
+            Ok(Told::Leased { answer: Some(answer), now_micros }) => {
+                self.proofs.holds(&sent.key, answer.held);
+                unanswered.replied_with(answer.balance, now_micros);
                 self.ask_is_over(&sent, Some(&answer));
             }
             // A later ask was answered before.
-            Ok(Told::Leased(None)) => {
+            Ok(Told::Leased { answer: None, .. }) => {
                 unanswered.not_done();
                 self.ask_is_over(&sent, None);
             }

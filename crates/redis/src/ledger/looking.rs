@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use tollgate::ledger::{Answer, Bucket, BucketLook, BucketState, LedgerCharge, LedgerDown, Manner};
 use tollgate::{StoreMode, Verdict};
-use tollgate_core::{Cost, LeaseTerms, Span, Tokens};
+use tollgate_core::{Cost, LeaseTerms, Moment, Span, Tokens};
 
 use super::Inner;
 use super::ready::Ready;
 use crate::KeyName;
 
 impl Inner {
-    /// How a bucket stands, and when it could pay `cost`. Two questions, so that of a busy bucket the one may be older than the other.
+    /// How a bucket stands, and when it could pay `cost`. Two questions within one deadline, so that of a busy bucket the one may be older than
+    /// the other.
     pub(super) async fn look(self: &Arc<Self>, bucket: Bucket, cost: Cost) -> Result<BucketLook, LedgerDown> {
+        let begun = self.clock.now();
         let ready = |cost: Cost| {
             let charge = LedgerCharge { bucket: bucket.clone(), cost };
             Ready::of(&self.keys.now(), &self.rules, vec![charge]).map_err(|_| LedgerDown)
@@ -20,7 +22,7 @@ impl Inner {
         let nothing = ready(Cost::micros(0))?;
         let charge = nothing.charges.first().ok_or(LedgerDown)?;
         let (limit, key, terms) = (charge.algorithm, charge.key.clone(), charge.terms().copied());
-        let (_, state, mode) = self.seen(nothing).await?;
+        let (_, state, mode) = self.seen(nothing, begun).await?;
         let look = |state: BucketState, next_admit, mode| BucketLook {
             limit,
             balance: state.remaining,
@@ -36,7 +38,7 @@ impl Inner {
         if cost == Cost::micros(0) {
             return Ok(look(state, Some(Span::ZERO), mode));
         }
-        let next_admit = match self.seen(ready(cost)?).await?.0 {
+        let next_admit = match self.seen(ready(cost)?, begun).await?.0 {
             Verdict::Admit { .. } => Some(Span::ZERO),
             Verdict::Deny { wait, .. } => Some(wait),
             Verdict::Never { .. } | Verdict::Invalid(_) => None,
@@ -45,8 +47,11 @@ impl Inner {
     }
 
     /// What a peek at one bucket is told.
-    async fn seen(self: &Arc<Self>, ready: Ready) -> Result<(Verdict, BucketState, StoreMode), LedgerDown> {
-        let begun = self.clock.now();
+    async fn seen(
+        self: &Arc<Self>,
+        ready: Ready,
+        begun: Moment,
+    ) -> Result<(Verdict, BucketState, StoreMode), LedgerDown> {
         let Answer::Decided { verdict, buckets, mode } =
             self.decide_exactly(ready, Manner::Peek, begun).await
         else {

@@ -73,6 +73,12 @@ impl Proofs {
         part.renew(key).map(|proven| proven.sent(cost)).is_some()
     }
 
+    fn heard(&self, key: &KeyName, micros: i64, store_micros: u64, now: Moment) {
+        if let Some(proven) = self.part(key).renew(key) {
+            proven.heard(micros, store_micros, now);
+        }
+    }
+
     fn with(&self, key: &KeyName, act: impl FnOnce(&mut ProvenBalance)) {
         if let Some(proven) = self.part(key).get_mut(key) {
             act(proven);
@@ -82,6 +88,11 @@ impl Proofs {
     /// The bucket was charged by other means, and no reply said what is left.
     pub(super) fn spent(&self, key: &KeyName, cost: Cost) {
         self.with(key, |proven| proven.spent(cost));
+    }
+
+    /// This instance holds so much of the bucket as slices.
+    pub(super) fn holds(&self, key: &KeyName, slices: Tokens) {
+        self.with(key, |proven| proven.holds(slices));
     }
 
     /// The bucket was filled by other means.
@@ -114,13 +125,16 @@ impl Proofs {
 impl Inner {
     /// Notes what the store said of the buckets of a check whose costs are not noted as unanswered.
     pub(super) fn hear(&self, ready: &Ready, checked: &Checked) {
-        let now = self.clock.now();
         for bucket in checked.buckets.iter().filter(|_| !checked.is_retold) {
-            let charge = bucket.members.iter().next().and_then(|at| ready.charges.get(at));
-            if let Some(charge) = charge {
-                self.proofs.with(&charge.key, |proven| proven.heard(bucket.balance, checked.now_micros, now));
+            if let Some(key) = bucket.members.iter().next().and_then(|at| ready.key_of(at)) {
+                self.hear_of(key, bucket.balance, checked.now_micros);
             }
         }
+    }
+
+    /// Notes what the store said that a bucket held at `store_micros` by the store's clock.
+    pub(super) fn hear_of(&self, key: &KeyName, micros: i64, store_micros: u64) {
+        self.proofs.heard(key, micros, store_micros, self.clock.now());
     }
 }
 
@@ -136,7 +150,8 @@ impl Unanswered {
         Unanswered::new(inner, vec![(key.clone(), cost)])
     }
 
-    fn new(inner: &Arc<Inner>, mut charges: Vec<(KeyName, Cost)>) -> Unanswered {
+    /// A call that charges these buckets, each once, is about to be sent.
+    pub(super) fn new(inner: &Arc<Inner>, mut charges: Vec<(KeyName, Cost)>) -> Unanswered {
         charges.retain(|(key, cost)| inner.proofs.sent(key, *cost));
         Unanswered { inner: Arc::clone(inner), charges }
     }
@@ -148,12 +163,11 @@ impl Unanswered {
         Some(Unanswered { inner: Arc::clone(&self.inner), charges })
     }
 
-    /// The reply has come.
-    pub(super) fn replied(mut self, ready: &Ready, checked: &Checked) {
+    /// The reply to a check has come; `key_of` names the bucket of a charge of it.
+    pub(super) fn replied<'k>(mut self, checked: &Checked, key_of: impl Fn(usize) -> Option<&'k KeyName>) {
         let now = self.inner.clock.now();
         for bucket in &checked.buckets {
-            let key =
-                bucket.members.iter().next().and_then(|at| ready.charges.get(at)).map(|charge| &charge.key);
+            let key = bucket.members.iter().next().and_then(&key_of);
             let Some(at) = self.charges.iter().position(|(noted, _)| Some(noted) == key) else { continue };
             let (key, cost) = self.charges.swap_remove(at);
             // A retry is told what the first was told: nothing of now.
@@ -168,11 +182,11 @@ impl Unanswered {
         self.not_done();
     }
 
-    /// The reply to a call that charges one bucket has come: what it holds now.
-    pub(super) fn replied_with(mut self, micros: i64) {
+    /// The reply to a call that charges one bucket has come: what it held at `store_micros` by the store's clock.
+    pub(super) fn replied_with(mut self, micros: i64, store_micros: u64) {
         let now = self.inner.clock.now();
         if let Some((key, cost)) = self.charges.pop() {
-            self.inner.proofs.with(&key, |proven| proven.replied_untimed(cost, micros, now));
+            self.inner.proofs.with(&key, |proven| proven.replied(cost, micros, store_micros, now));
         }
     }
 

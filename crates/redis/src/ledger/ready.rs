@@ -64,6 +64,11 @@ impl Ready {
         Ok(ready)
     }
 
+    /// The bucket of a charge.
+    pub(super) fn key_of(&self, at: usize) -> Option<&KeyName> {
+        self.charges.get(at).map(|charge| &charge.key)
+    }
+
     /// The same question, to be asked anew.
     pub(super) fn again(&self) -> Ready {
         Ready { charges: self.charges.clone(), is_agreed: self.is_agreed, late: Late::default() }

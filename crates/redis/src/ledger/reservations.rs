@@ -1,6 +1,7 @@
 //! How each manner of asking is put into a batch, and how reservations are settled: any node settles what another has reserved.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tollgate::ledger::{LedgerDown, Manner, SettleFault, TrueCosts};
 use tollgate::{ReservationId, SettleError, Settled};
@@ -13,6 +14,9 @@ use crate::{
     AskError, Batch, BatchError, Call, Changed, Correction, KeyName, LinkError, Note, NotedCharge,
     NotedLimit, Reply, SCRIPT_VERSION, Script, SharedLimit, Told,
 };
+
+/// How long the record of a reservation that was made late may take to be settled: no caller waits for it.
+const LATE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Adds one operation to a batch.
 pub(super) type Operation = Box<dyn Fn(&mut Batch) -> Result<(), BatchError> + Send>;
@@ -48,24 +52,32 @@ impl Inner {
     ) -> Result<Settled, SettleFault> {
         match self.settle_locally(id, &costs) {
             Some(settled) => settled,
-            None => self.settle_in_store(id, &costs).await,
+            None => self.settle_in_store(id, &costs, self.deadline()).await,
         }
     }
 
     /// Settles the record that the store made late of a reservation, so that this instance alone settles the
     /// reservation. `costs` stay charged in the store.
-    pub(super) async fn settle_late_record(&self, id: ReservationId, costs: &TrueCosts) {
+    pub(super) async fn settle_late_record(self: &Arc<Self>, id: ReservationId, costs: &TrueCosts) {
         for _ in 0..TRIES_MAX {
-            match self.settle_in_store(id, costs).await {
+            match self.settle_in_store(id, costs, LATE_WITHIN).await {
                 Err(SettleFault::Down(_)) => tokio::time::sleep(PAUSE).await,
                 _ => return self.locals.is_only_here(id),
             }
         }
     }
 
-    async fn settle_in_store(&self, id: ReservationId, costs: &TrueCosts) -> Result<Settled, SettleFault> {
+    /// Reads the record of a reservation and settles it, all within `patience`.
+    async fn settle_in_store(
+        self: &Arc<Self>,
+        id: ReservationId,
+        costs: &TrueCosts,
+        patience: Duration,
+    ) -> Result<Settled, SettleFault> {
+        let begun = self.clock.now();
+        let left = || patience.saturating_sub(self.clock.now().since(begun).into());
         let key = self.keys.now().reservation(id);
-        let record = self.record(&key).await.map_err(|_| SettleFault::Down(LedgerDown))?;
+        let record = self.record(&key, left()).await.map_err(|_| SettleFault::Down(LedgerDown))?;
         let record = record.ok_or(SettleFault::Refused(SettleError::Unknown))?;
         // What cannot be read now cannot be later: to try again would not help.
         let note = Note::of_record(&record).map_err(|_| SettleFault::Refused(SettleError::Unreadable))?;
@@ -79,13 +91,20 @@ impl Inner {
                     (same.estimate.plus(charge.estimate), same.actual.plus(actual));
                 continue;
             }
-            let limit = self.limit_of(&charge.limit, at).await?;
+            let limit = self.limit_of(&charge.limit, at, left()).await?;
             let debt_max = limit.full();
             let (key, estimate) = (charge.key.clone(), charge.estimate);
             corrections.push(Correction { key, limit, estimate, actual, debt_max });
         }
+        if left().is_zero() {
+            return Err(SettleFault::Down(LedgerDown));
+        }
         if across_slots::is_across(&record) {
-            let changed = self.settle_across_slots(&key, &record, &corrections).await?;
+            let settling = Arc::clone(self).settle_across_slots(key, record, corrections.clone());
+            // It goes on when the caller does not wait any more: the record may be gone.
+            let settling = tokio::time::timeout(left(), tokio::spawn(settling)).await;
+            let Ok(Ok(changed)) = settling else { return Err(SettleFault::Down(LedgerDown)) };
+            let changed = changed?;
             return Ok(self.settled(&corrections, &changed));
         }
         let mut keys: Vec<KeyName> = corrections.iter().map(|correction| correction.key.clone()).collect();
@@ -93,7 +112,7 @@ impl Inner {
         let settling = corrections.clone();
         let add = move |batch: &mut Batch| batch.settle(key.clone(), &record, &settling);
         let mut pending = self.coalescer.submit(&keys, add).map_err(|_| SettleFault::Down(LedgerDown))?;
-        match pending.within(self.deadline()).await {
+        match pending.within(left()).await {
             Ok(Told::Settled(changed)) => Ok(self.settled(&corrections, &changed)),
             Ok(Told::Unknown) => Err(SettleFault::Refused(SettleError::Unknown)),
             _ => Err(SettleFault::Down(LedgerDown)),
@@ -120,10 +139,10 @@ impl Inner {
     }
 
     /// What the store keeps under a name; the script that reads records reads this one, too, and keeps it no longer for that.
-    pub(super) async fn record(&self, key: &KeyName) -> Result<Option<Vec<u8>>, LinkError> {
+    pub(super) async fn record(&self, key: &KeyName, within: Duration) -> Result<Option<Vec<u8>>, LinkError> {
         let arguments = vec![SCRIPT_VERSION.to_string().into_bytes(), b"0".to_vec(), b"0".to_vec()];
         let call = Call { script: Script::declare(), keys: vec![key.as_bytes().to_vec()], arguments };
-        match self.coalescer.link().call(call, self.deadline()).await? {
+        match self.coalescer.link().call(call, within).await? {
             Reply::List(list) => match list.into_iter().nth(1) {
                 Some(Reply::Bytes(record)) if !record.is_empty() => Ok(Some(record)),
                 _ => Ok(None),
@@ -135,7 +154,12 @@ impl Inner {
 
     /// The limit of the `charge`-th bucket of a reservation. That of a rule which this node does not have, as when a deploy has removed or
     /// renamed it, is read from the store, where every rule has a record.
-    async fn limit_of(&self, noted: &NotedLimit, charge: usize) -> Result<SharedLimit, SettleFault> {
+    async fn limit_of(
+        &self,
+        noted: &NotedLimit,
+        charge: usize,
+        within: Duration,
+    ) -> Result<SharedLimit, SettleFault> {
         let gone = SettleFault::Refused(SettleError::LimitUnknown { charge });
         let identity = match noted {
             NotedLimit::Explicit(limit) => return SharedLimit::explicit(limit).map_err(|_| gone),
@@ -148,7 +172,7 @@ impl Inner {
         });
         match known {
             Some(limit) => Ok(limit),
-            None => match declaring::limit_in_store(self, identity).await {
+            None => match declaring::limit_in_store(self, identity, within).await {
                 Ok(limit) => limit.ok_or(gone),
                 Err(failure) if failure.is_of_the_record() => Err(gone),
                 Err(declaring::Failure::Link(_)) => Err(SettleFault::Down(LedgerDown)),

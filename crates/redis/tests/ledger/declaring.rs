@@ -297,7 +297,7 @@ fn a_gift_after_a_raised_burst_fills_no_more_than_any_bucket_can_hold() {
         let mut batch = tollgate_redis::Batch::new();
         batch.give(asked.key, &asked.limit, asked.cost).unwrap();
         let told = crate::asking::done_at(connection, &batch, START + 2 * SECOND).remove(0);
-        let tollgate_redis::Told::Changed(changed) = told else { panic!("{told:?}") };
+        let tollgate_redis::Told::Changed { changed, .. } = told else { panic!("{told:?}") };
         assert_eq!((changed.before, changed.after), (10_000_000, 60_000_000), "{engine:?}");
     });
 }

@@ -64,7 +64,7 @@ impl<'c> Played<'c> {
         let mut batch = Batch::new();
         batch.let_go(self.key.clone(), &self.limit, cost, receipt).unwrap();
         match done_at(self.connection, &batch, self.now).remove(0) {
-            Told::Changed(changed) => changed,
+            Told::Changed { changed, .. } => changed,
             other => panic!("{other:?}"),
         }
     }

@@ -42,7 +42,7 @@ impl Shared {
         let (mut batch, record) = (Batch::new(), self.key.lease_record(node).unwrap());
         batch.ask(self.key.clone(), &self.limit, record, &ask, &self.terms).unwrap();
         match done_at(connection, &batch, now).remove(0) {
-            Told::Leased(answer) => answer,
+            Told::Leased { answer, .. } => answer,
             other => panic!("{other:?}"),
         }
     }
@@ -67,7 +67,7 @@ impl Shared {
         let mut batch = Batch::new();
         add(&mut batch, self.key.clone(), &self.limit);
         match done_at(connection, &batch, now).remove(0) {
-            Told::Changed(changed) => changed,
+            Told::Changed { changed, .. } => changed,
             other => panic!("{other:?}"),
         }
     }

@@ -91,7 +91,7 @@ impl Pair<'_> {
     fn refund(&mut self, key: &'static str, amount: Cost) {
         let (name, shared) = (self.name(key), self.shared.clone());
         let told = self.done(|batch| batch.give(name, &shared, amount).unwrap());
-        let Told::Changed(changed) = told else { panic!("{told:?}") };
+        let Told::Changed { changed, .. } = told else { panic!("{told:?}") };
         let given = self.rule.refund(key, amount).unwrap();
         assert_eq!(
             (changed.given(), changed.balance()),
@@ -103,7 +103,7 @@ impl Pair<'_> {
     fn reset(&mut self, key: &'static str) {
         let (name, shared) = (self.name(key), self.shared.clone());
         let told = self.done(|batch| batch.reset(name, &shared).unwrap());
-        let Told::Changed(changed) = told else { panic!("{told:?}") };
+        let Told::Changed { changed, .. } = told else { panic!("{told:?}") };
         let given = self.rule.reset(key).unwrap();
         assert_eq!((changed.given(), changed.balance()), (given.given, given.balance), "reset of {key}");
         // A microsecond is as near as the ledger tells a charge from a reset.
@@ -257,7 +257,7 @@ fn operations_do_to_an_explicit_bucket_what_they_do_to_one_in_memory() {
                     }
                     3 => {
                         batch.give(name, &shared, cost).unwrap();
-                        let Told::Changed(changed) = done_at(connection, &batch, now).remove(0) else {
+                        let Told::Changed { changed, .. } = done_at(connection, &batch, now).remove(0) else {
                             panic!()
                         };
                         let given = explicit.refund("ann", &limit, cost).unwrap();
@@ -420,7 +420,7 @@ fn what_is_taken_goes_into_debt_as_deep_as_it_may_and_is_repaid_first() {
         batch.take(name.clone(), &limit, Cost::tokens(14), Tokens::from_micros(5_000_000)).unwrap();
         batch.check(&[Charge::new(name, &limit, Cost::ONE)]).unwrap();
         let told = done_at(connection, &batch, START);
-        let changed = |before, after| Told::Changed(Changed { before, after });
+        let changed = |before, after| Told::Changed { changed: Changed { before, after }, now_micros: START };
         assert_eq!(told[0], changed(10_000_000, -4_000_000));
         assert_eq!(told[1], changed(-4_000_000, -5_000_000));
         let Told::Checked(checked) = &told[2] else { panic!() };

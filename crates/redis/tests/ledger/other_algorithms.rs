@@ -42,7 +42,7 @@ fn leave_at(
     let mut batch = Batch::new();
     batch.let_go(name(), limit, Cost::tokens(tokens), entered.buckets[0].receipt).unwrap();
     match done_at(connection, &batch, now).remove(0) {
-        Told::Changed(changed) => changed,
+        Told::Changed { changed, .. } => changed,
         other => panic!("{other:?}"),
     }
 }
@@ -78,7 +78,7 @@ fn a_reset_frees_places_and_what_was_taken_before_is_not_given_back_as_well() {
         let before = enter_at(connection, &limit, 3, START);
         let mut batch = Batch::new();
         batch.reset(name(), &limit).unwrap();
-        let reset = Told::Changed(Changed { before: 0, after: 3_000_000 });
+        let reset = Told::Changed { changed: Changed { before: 0, after: 3_000_000 }, now_micros: START + 1 };
         assert_eq!(done_at(connection, &batch, START + 1), [reset]);
         assert!(enter_at(connection, &limit, 2, START + 2).is_admitted());
         assert_eq!(

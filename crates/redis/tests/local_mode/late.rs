@@ -13,10 +13,11 @@ use crate::instance::{Instance, SOON};
 const POLICY: &str = "{store: {deadline: 50ms, away_after: 10s, instances_max: 2}, rules: [
     {name: client, scope: ip, path: /client, rate: 1/d, burst: 10},
     {name: window, scope: ip, path: /window, algorithm: fixed_window, quota: 10, window: month},
+    {name: queue, scope: ip, path: /queue, algorithm: leaky_bucket, rate: 1/d, queue: 10, max_wait: 3d},
     {name: closed, scope: ip, path: /closed, rate: 1/d, burst: 10, on_store_failure: closed},
     {name: open, scope: ip, path: /open, rate: 1/d, burst: 10, on_store_failure: open}]}";
 
-const PATHS: [&str; 4] = ["/client", "/window", "/closed", "/open"];
+const PATHS: [&str; 5] = ["/client", "/window", "/queue", "/closed", "/open"];
 
 /// Micro-tokens that 1/d mints within [`SOON`], rounded up.
 const MINTED: u64 = 58;
@@ -86,6 +87,16 @@ async fn proof_admits_no_more_than_the_last_balance() {
     assert!((1..=3).contains(&admitted), "{admitted} of the 3 that were left");
 }
 
+/// The queue lets clients in while 7 of 10 are free, so that none waits longer than 3 days.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn late_checks_wait_no_longer_than_a_queue_allows() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let (instance, proxy) = instance(&server, "/queue", 1).await;
+    let admitted = admitted_late(&instance, &proxy, "/queue", 8).await;
+    assert!((1..=3).contains(&admitted), "{admitted} of the 3 that the store would admit");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_admission_that_the_store_denied_is_charged() {
     needs_redis!();
@@ -101,6 +112,35 @@ async fn an_admission_that_the_store_denied_is_charged() {
     assert_eq!(denied.mode(), StoreMode::Exact);
     let wait = denied.retry_after().unwrap();
     assert!(wait > Duration::from_secs(100_000), "one is owed and one is wanted, at one a day: {wait:?}");
+}
+
+/// Two of three instances admit 7 each that the store denies: more than a burst of debt.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_admission_that_the_store_denied_is_owed() {
+    needs_redis!();
+    let server = RedisServer::start("").await;
+    let policy = POLICY.replace("instances_max: 2", "instances_max: 3");
+    let mut instances = Vec::new();
+    for _ in 0..3 {
+        let proxy = FaultProxy::before(server.port).await;
+        let instance = Instance::start(&proxy.url(), &policy, &PATHS).await;
+        assert_eq!(instance.admitted("/client", 1).await, 1);
+        instances.push((instance, proxy));
+    }
+    for (instance, proxy) in &instances {
+        proxy.set_latency(Duration::from_millis(200));
+        assert_eq!(
+            instance.admitted_at_once("/client", 7).await,
+            7,
+            "at least 7 were left, as far as it knows"
+        );
+        proxy.set_latency(Duration::ZERO);
+    }
+    let fresh = Instance::start(&server.url(), &policy, &PATHS).await;
+    // 24 were admitted, 10 were there, and one is wanted.
+    let owed = Duration::from_hours(24 * 14);
+    let is_owed = || async { fresh.check("/client").await.retry_after().is_some_and(|wait| wait > owed) };
+    until("all 14 are owed", SOON, is_owed).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

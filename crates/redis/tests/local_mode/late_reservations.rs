@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use tollgate::ledger::{SettleFault, TrueCosts};
+use tollgate::ledger::{LedgerDown, SettleFault, TrueCosts};
 use tollgate::policy::StoreSettings;
-use tollgate::{Burst, Cost, Limit, Rate, ReservationId, SettleError, Span, StoreMode};
+use tollgate::{Burst, Clock, Cost, Limit, Rate, ReservationId, SettleError, Span, StoreMode};
 use tollgate_core::BreakerState;
 use tollgate_redis::{SharedLimiter, SharedOptions, SharedRule};
 
@@ -24,9 +24,12 @@ struct Late {
 
 impl Late {
     async fn start(away_after: Span) -> Late {
+        Late::with_deadline(Span::from_millis(50), away_after).await
+    }
+
+    async fn with_deadline(deadline: Span, away_after: Span) -> Late {
         let server = RedisServer::start("").await;
         let proxy = FaultProxy::before(server.port).await;
-        let deadline = Span::from_millis(50);
         let store =
             StoreSettings { deadline, away_after, instances_max: Some(1), ..StoreSettings::default() };
         let options = SharedOptions { store, ..SharedOptions::default() };
@@ -119,4 +122,20 @@ async fn reservation_settled_before_its_reply_is_settled_once() {
         assert_eq!(late.settle(id, 0).await, Err(UNKNOWN), "{away_after:?}: after the reply");
         assert_eq!(late.admitted(10).await, 2, "{away_after:?}: 8 of 10 were spent");
     }
+}
+
+/// Reading the record and settling it take two round trips.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_settlement_waits_for_one_deadline() {
+    needs_redis!();
+    let late = Late::with_deadline(Span::from_secs(1), Span::from_secs(10)).await;
+    let charge = late.rule.charge("ann");
+    let (answer, id) = late.limiter.reserve(&[charge], Span::from_secs(60)).await.unwrap();
+    assert_eq!((answer.mode(), answer.is_admitted()), (StoreMode::Exact, true));
+    late.proxy.set_latency(Duration::from_millis(700));
+    let clock = Clock::system();
+    let begun = clock.now();
+    assert_eq!(late.settle(id.unwrap(), 0).await, Err(SettleFault::Down(LedgerDown)));
+    let waited = clock.now().since(begun);
+    assert!(waited < Span::from_millis(1_300), "{waited}");
 }

@@ -47,7 +47,7 @@ impl Lessee<'_> {
             batch.ask(key.clone(), limit, record.clone(), &ask, &self.terms).unwrap();
             let told = batch.read(&place.call(batch.call(), now)).unwrap_or_else(|error| panic!("{error}"));
             match told[0] {
-                Told::Leased(Some(answer)) => answer.granted,
+                Told::Leased { answer: Some(answer), .. } => answer.granted,
                 ref other => panic!("{other:?}"),
             }
         };

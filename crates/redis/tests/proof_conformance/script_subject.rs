@@ -209,7 +209,7 @@ impl<'p> ScriptSubject<'p> {
     ) -> Result<Changed, Fault> {
         self.lease(std::slice::from_ref(asked), now);
         match self.done(now, std::slice::from_ref(&asked.key), put)?.remove(0) {
-            Told::Changed(changed) => Ok(changed),
+            Told::Changed { changed, .. } => Ok(changed),
             other => panic!("{other:?}"),
         }
     }

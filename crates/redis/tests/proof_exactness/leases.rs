@@ -242,8 +242,8 @@ impl Client {
 
 fn as_said(told: &Told) -> Said {
     match told {
-        Told::Leased(answer) => Said::Leased(*answer),
-        Told::Changed(changed) => Said::Changed(*changed),
+        Told::Leased { answer, .. } => Said::Leased(*answer),
+        Told::Changed { changed, .. } => Said::Changed(*changed),
         Told::Checked(checked) => match checked.outcome {
             Outcome::Never => Said::Checked(Outcome::Never, 0, 0),
             outcome => {

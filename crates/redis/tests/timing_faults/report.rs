@@ -27,6 +27,12 @@ impl Report {
         Report { seen, stalls }
     }
 
+    /// Fails the test if the machine stood still for so long that the run says nothing.
+    #[track_caller]
+    pub(crate) fn assert_measured(&self, name: &str) {
+        self.stalls.assert_few(name);
+    }
+
     /// From when a check was meant to leave until it was answered.
     fn latency(&self, seen: &Seen) -> Span {
         self.stalls.running(seen.intended, seen.answered)

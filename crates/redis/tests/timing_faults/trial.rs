@@ -52,6 +52,7 @@ pub(crate) async fn survives(
     tokio::time::sleep(AFTER).await;
     let report = Report::new(traffic.end());
     report.print(name, Some(returned));
+    report.assert_measured(name);
 
     for asked in EVERYTHING.into_iter().filter(|asked| *asked != Asked::Closed) {
         assert_eq!(report.refused(asked), 0, "{name}: no error reaches a client that asks for {asked:?}");
@@ -110,6 +111,7 @@ async fn usual(way: Way, url: &str) -> Span {
     tokio::time::sleep(WITHOUT).await;
     let report = Report::new(traffic.end());
     report.print(&format!("no fault, {way:?}"), None);
+    report.assert_measured("no fault");
     assert_kept("no fault", &report, Memory::Kept);
     KNOWN.lock().unwrap().insert(way, report.p999());
     report.p999()

@@ -51,6 +51,28 @@ impl Group {
         self.charges.iter().map(|charge| charge.key.clone()).collect()
     }
 
+    /// Each bucket once, and what all its charges cost.
+    pub(super) fn costs(&self) -> Vec<(KeyName, Cost)> {
+        let mut costs: Vec<(KeyName, Cost)> = Vec::with_capacity(self.charges.len());
+        for charge in &self.charges {
+            match costs.iter_mut().find(|(key, _)| *key == charge.key) {
+                Some((_, cost)) => *cost = cost.plus(charge.cost),
+                None => costs.push((charge.key.clone(), charge.cost)),
+            }
+        }
+        costs
+    }
+
+    /// What each bucket held when it was looked at, by an answer in the whole.
+    pub(super) fn looked_at(&self, checked: &Checked) -> impl Iterator<Item = (&KeyName, i64)> {
+        checked.buckets.iter().filter_map(|bucket| {
+            let (charge, cost) = self.charged(bucket)?;
+            // A look that admits tells what a check would leave.
+            let left = if checked.is_admitted() { cost.as_micros() } else { 0 };
+            Some((&charge.key, bucket.balance.saturating_add_unsigned(left)))
+        })
+    }
+
     /// The same answer, by the positions that charges have in the whole check.
     pub(super) fn in_the_whole(&self, mut checked: Checked) -> Checked {
         for bucket in &mut checked.buckets {

@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tollgate_core::Moment;
 
-use super::super::Inner;
 use super::super::gate::{Leave, Place};
+use super::super::proofs::Unanswered;
+use super::super::{Inner, may_be_done};
 use super::group::joined;
 use super::release::Held;
 use super::{Apart, Record, record, release};
@@ -22,6 +23,17 @@ pub(super) struct Holder {
     pub(super) apart: Apart,
     pub(super) begun: Moment,
     pub(super) answer: oneshot::Sender<Result<Checked, AskError>>,
+    /// Told of an admission that stays charged though the caller was not told of it.
+    pub(super) stands: oneshot::Sender<Checked>,
+}
+
+/// What was charged, and what becomes of it where the check is not admitted.
+#[derive(Default)]
+struct Paid {
+    /// Is given back.
+    held: Vec<Held>,
+    /// Stays charged.
+    stands: Option<Checked>,
 }
 
 /// What a look at all slots has shown.
@@ -35,30 +47,41 @@ enum Look {
 impl Holder {
     /// Decides, tells, and gives back what is not to be kept.
     pub(super) async fn run(mut self, leaves: Vec<(Place, Leave)>, is_peek: bool) {
-        let mut held = Vec::new();
+        let mut paid = Paid::default();
         let told = match self.look(leaves).await {
             Ok(Look::Seen(seen)) if !is_peek && seen.iter().all(Checked::is_admitted) => {
-                self.hold_all(seen, &mut held).await
+                self.hold_all(seen, &mut paid).await
             }
             Ok(Look::Seen(seen)) => Ok(joined(&self.apart.groups, seen)),
             Ok(Look::Retold(checked)) => Ok(checked),
             Err(error) => Err(error),
         };
-        let Holder { inner, apart, answer, .. } = self;
+        let Holder { inner, apart, answer, stands, .. } = self;
+        let Paid { held, stands: mut standing } = paid;
         if !matches!(&told, Ok(checked) if checked.is_admitted() && !checked.is_retold) {
             // Sent first, so that whoever is told asks after it.
             let releasing = inner.release(held);
-            let _ = answer.send(told);
+            if let Err(Ok(checked)) = answer.send(told) {
+                // The first of the retries has paid.
+                standing = standing.or(checked.is_retold.then_some(checked));
+            }
+            match standing {
+                Some(standing) => drop(stands.send(standing)),
+                None => drop(stands),
+            }
             return releasing.finish(&inner).await;
         }
-        if let Err(Ok(checked)) = answer.send(told)
-            && is_undone(&inner, apart.record.as_ref(), &checked).await
-        {
-            inner.release(held).finish(&inner).await;
+        if let Err(Ok(checked)) = answer.send(told) {
+            if is_undone(&inner, apart.record.as_ref(), &checked).await {
+                drop(stands);
+                inner.release(held).finish(&inner).await;
+            } else {
+                let _ = stands.send(checked);
+            }
         }
     }
 
-    /// Asks everybody at once what they would say. Writes nothing.
+    /// Asks everybody at once what they would say. Writes nothing. A look that is late still proves what buckets hold.
     async fn look(&mut self, leaves: Vec<(Place, Leave)>) -> Result<Look, AskError> {
         let mut asked = Vec::with_capacity(self.apart.groups.len());
         for group in &self.apart.groups {
@@ -70,27 +93,47 @@ impl Holder {
         let mut leave_of = |place: Place| {
             leaves.iter_mut().find(|(known, _)| *known == place).and_then(|(_, leave)| leave.take())
         };
+        let mut late = None;
         if let Some(record) = &self.apart.record {
             let leave = leave_of(self.inner.place_of(slot_of(record.key.as_bytes())));
-            let read = self.inner.record(&record.key).await;
+            let read = self.inner.record(&record.key, self.inner.left_since(self.begun)).await;
             self.note(leave, read.as_ref().err());
-            if let Some(record) = read? {
-                return retold(&record).map(Look::Retold);
+            match read {
+                Ok(Some(record)) => return retold(&record).map(Look::Retold),
+                Ok(None) => {}
+                Err(LinkError::TimedOut) => late = Some(LinkError::TimedOut),
+                Err(error) => return Err(error.into()),
             }
         }
         let mut seen = Vec::with_capacity(asked.len());
         for (at, pending) in asked.iter_mut().enumerate() {
             let leave = leave_of(self.inner.place_of(self.apart.groups[at].slot));
             let (told, is_late) = self.told(pending, leave).await;
-            let told = if is_late { Err(LinkError::TimedOut) } else { told };
-            seen.push(self.apart.groups[at].in_the_whole(checked(told)?));
+            if is_late {
+                late = Some(LinkError::TimedOut);
+            }
+            let group = &self.apart.groups[at];
+            match checked(told) {
+                Ok(told) => {
+                    let told = group.in_the_whole(told);
+                    for (key, micros) in group.looked_at(&told) {
+                        self.inner.hear_of(key, micros, told.now_micros);
+                    }
+                    seen.push(told);
+                }
+                Err(_) if is_late => {}
+                Err(error) => return Err(error),
+            }
         }
-        Ok(Look::Seen(seen))
+        match late {
+            Some(error) => Err(error.into()),
+            None => Ok(Look::Seen(seen)),
+        }
     }
 
-    /// Charges group after group. What is held by then is in `held`, however it ends.
-    async fn hold_all(&mut self, mut seen: Vec<Checked>, held: &mut Vec<Held>) -> Result<Checked, AskError> {
-        let mut paid = Vec::with_capacity(seen.len());
+    /// Charges group after group. What is charged by then is in `paid`, however it ends.
+    async fn hold_all(&mut self, mut seen: Vec<Checked>, paid: &mut Paid) -> Result<Checked, AskError> {
+        let mut admitted = Vec::with_capacity(seen.len());
         for at in 0..seen.len() {
             let told = self.hold(at).await?;
             let group = &self.apart.groups[at];
@@ -100,10 +143,10 @@ impl Holder {
                 seen[at] = told;
                 return Ok(joined(&self.apart.groups, seen));
             }
-            held.extend(release::held(group, &told));
-            paid.push(told);
+            paid.held.extend(release::held(group, &told));
+            admitted.push(told);
         }
-        let whole = joined(&self.apart.groups, paid);
+        let whole = joined(&self.apart.groups, admitted);
         let Some(record) = &self.apart.record else { return Ok(whole) };
         self.refuse_if_late()?;
         let text = record::text(&whole, &record.note);
@@ -113,7 +156,8 @@ impl Holder {
             Err(error) => {
                 if error.may_be_done() {
                     // A retry may be told that it was charged, so it stays charged.
-                    held.clear();
+                    paid.held.clear();
+                    paid.stands = Some(whole);
                 }
                 Err(error.into())
             }
@@ -132,8 +176,22 @@ impl Holder {
         let add = move |batch: &mut Batch| {
             if takes_places { batch.enter(&charges) } else { batch.check(&charges) }
         };
-        let mut pending = self.inner.coalescer.submit(&group.keys(), add)?;
-        checked(self.told(&mut pending, Some(leave)).await.0)
+        let keys = group.keys();
+        let unanswered = Unanswered::new(&self.inner, group.costs());
+        let mut pending = match self.inner.coalescer.submit(&keys, add) {
+            Ok(pending) => pending,
+            Err(error) => {
+                unanswered.not_done();
+                return Err(error);
+            }
+        };
+        let told = checked(self.told(&mut pending, Some(leave)).await.0);
+        match &told {
+            Ok(checked) => unanswered.replied(checked, |at| keys.get(at)),
+            Err(error) if !may_be_done(error) => unanswered.not_done(),
+            Err(_) => drop(unanswered),
+        }
+        told
     }
 
     /// The reply, and whether the caller was answered without it. The node's breaker is told of both.

@@ -66,7 +66,8 @@ impl Releasing {
                     Err(AskError::Batch(_)) => continue,
                 };
                 match told {
-                    Ok(Told::Changed(_)) => {
+                    Ok(Told::Changed { changed, now_micros }) => {
+                        inner.hear_of(&held.key, changed.after, now_micros);
                         inner.denials.forget(&held.key);
                         inner.counters.released.add(1);
                     }

@@ -3,6 +3,8 @@
 //! Whoever takes the record away settles it, so it is settled once; then every bucket is corrected by itself. If the node dies between
 //! the two, the estimate stands.
 
+use std::sync::Arc;
+
 use tollgate::SettleError;
 use tollgate::ledger::{LedgerDown, SettleFault};
 use tollgate_core::Cost;
@@ -17,14 +19,14 @@ const UNCHANGED: Changed = Changed { before: 0, after: 0 };
 impl Inner {
     /// What became of each bucket, in their order.
     pub(in super::super) async fn settle_across_slots(
-        &self,
-        key: &KeyName,
-        record: &[u8],
-        corrections: &[Correction],
+        self: Arc<Self>,
+        key: KeyName,
+        record: Vec<u8>,
+        corrections: Vec<Correction>,
     ) -> Result<Vec<Changed>, SettleFault> {
         let down = SettleFault::Down(LedgerDown);
-        let made = record::read(record).ok_or(SettleFault::Refused(SettleError::Unreadable))?;
-        let Ok(is_mine) = self.take_record(key, record).await else { return Err(down) };
+        let made = record::read(&record).ok_or(SettleFault::Refused(SettleError::Unreadable))?;
+        let Ok(is_mine) = self.take_record(&key, &record).await else { return Err(down) };
         if !is_mine {
             return Err(SettleFault::Refused(SettleError::Unknown));
         }
@@ -39,7 +41,7 @@ impl Inner {
                 None => UNCHANGED,
                 Some(Err(_)) => return Err(down),
                 Some(Ok(mut pending)) => match pending.within(self.deadline()).await {
-                    Ok(Told::Changed(changed)) => changed,
+                    Ok(Told::Changed { changed, .. }) => changed,
                     _ => return Err(down),
                 },
             });

@@ -9,9 +9,10 @@ use tollgate_core::{Cost, Tokens};
 
 use super::local::Local;
 use super::reserved::HeldCharge;
-use crate::ledger::Inner;
+use crate::ledger::proofs::Unanswered;
 use crate::ledger::reservations::due_of;
-use crate::{Batch, BatchError};
+use crate::ledger::{Inner, may_be_done};
+use crate::{AskError, Batch, BatchError, Told};
 
 /// How long the store may take for a correction: nobody waits.
 const WITHIN: Duration = Duration::from_secs(1);
@@ -70,6 +71,8 @@ impl Inner {
                 continue;
             }
             let name = key.clone();
+            // What was given back is known by the next reply.
+            let taken = (truly > estimate).then(|| Unanswered::charge(&self, &key, difference));
             let add = move |batch: &mut Batch| -> Result<(), BatchError> {
                 if truly < estimate {
                     batch.give(key.clone(), &limit, difference)
@@ -77,8 +80,16 @@ impl Inner {
                     batch.take(key.clone(), &limit, difference, debt_max)
                 }
             };
-            if let Ok(mut pending) = self.coalescer.submit(&[name], add) {
-                let _ = pending.within(WITHIN).await;
+            let told = match self.coalescer.submit(&[name], add) {
+                Ok(mut pending) => pending.within(WITHIN).await.map_err(AskError::from),
+                Err(error) => Err(error),
+            };
+            match (told, taken) {
+                (Ok(Told::Changed { changed, now_micros }), Some(taken)) => {
+                    taken.replied_with(changed.after, now_micros);
+                }
+                (Err(error), Some(taken)) if !may_be_done(&error) => taken.not_done(),
+                _ => {}
             }
         }
     }

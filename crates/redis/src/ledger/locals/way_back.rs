@@ -185,8 +185,8 @@ impl super::Locals {
     /// The store has done a step of a bucket, or not.
     fn end_step(&self, due: Due, told: &Result<Told, LinkError>, now: Moment) {
         let is_done = is_done(told);
-        if let (Ok(Told::Changed(changed)), Some(unanswered)) = (told, due.unanswered) {
-            unanswered.replied_with(changed.after);
+        if let (Ok(Told::Changed { changed, now_micros }), Some(unanswered)) = (told, due.unanswered) {
+            unanswered.replied_with(changed.after, *now_micros);
         }
         match due.local {
             Some(_) if is_done => {}
@@ -222,7 +222,7 @@ impl super::Locals {
 
 /// Whether the store has done it. A key that holds something else is no failure of the store: the bucket cannot go back, nor stay for ever.
 fn is_done(told: &Result<Told, LinkError>) -> bool {
-    matches!(told, Ok(Told::Changed(_) | Told::Fault(_)))
+    matches!(told, Ok(Told::Changed { .. } | Told::Fault(_)))
 }
 
 fn operation(
