@@ -45,6 +45,33 @@ fn flood_of_keys_that_stay_leaves_room_for_other_rules() {
     assert!(admitted >= 190, "{admitted} of 200 found room beside buckets that cannot be displaced");
 }
 
+/// A flood under one rule whose buckets cannot be displaced leaves room for other rules of that kind, whatever makes them so.
+#[test]
+fn flood_of_keys_that_stay_leaves_room_for_rules_of_its_kind() {
+    let limit = Limit::new(Rate::per_hour(5), Burst::tokens(5)).unwrap();
+    let builder = || Limiter::builder().keys_max(1_000).clock(Clock::manual(START));
+    let counter = SlidingCounter::new(Burst::tokens(100), Span::from_secs(86_400)).unwrap();
+    for kind in 0..2 {
+        let limiter = builder().build(limit).unwrap();
+        let flooded = limiter.rule("flooded", counter).unwrap();
+        let tier = flooded.tier("gold", counter).unwrap();
+        let other = match kind {
+            0 => limiter.rule("counter", counter).unwrap(),
+            _ => limiter.rule("strict", limit).unwrap(),
+        };
+        if kind == 1 {
+            other.set_table_full(Some(TableFull::DenyNew));
+        }
+        for key in 0..8_000 {
+            let _ = if key % 2 == 0 { flooded.check(key) } else { tier.check(key) };
+        }
+        let admitted = (0..100).filter(|client| other.check(*client).is_admitted()).count();
+        assert!(admitted >= 95, "kind {kind}: {admitted} of 100");
+        let admitted = (0..100).filter(|client| limiter.check(*client).is_admitted()).count();
+        assert!(admitted >= 95, "kind {kind}: {admitted} of 100 beside both");
+    }
+}
+
 #[test]
 fn denial_for_lack_of_room_is_told_apart() {
     let clock = Clock::manual(START);

@@ -121,18 +121,21 @@ impl<'t> Survey<'t> {
         self.window(victim.window).filter(is_kin).map(|seat| reading.balance(seat.mark)).max()
     }
 
-    /// In which windows a newcomer of `limit` may take a slot. A bucket that could not be displaced later may not be one of more
-    /// than [`PINNED_MAX`] such buckets in a window.
+    /// In which windows a newcomer of `limit` may take a slot. Buckets that could not be displaced later may take [`PINNED_MAX`] slots
+    /// of a window. If several rules have such buckets, each slot is open only to rules that hold fewer than there are slots left: the
+    /// first rule gets half of them, so that a flood under one rule leaves room for the others.
     pub(crate) fn open_to(&self, limit: LimitId, meters: &impl MeterSource) -> [bool; 2] {
         if !is_pinned(meters, limit) {
             return [true; 2];
         }
+        let (rule, is_shared) = (meters.rule(limit), meters.pinned_rules() > 1);
         [0, 1].map(|which| {
-            let pinned = self.window(which).filter(|seat| match seat.standing {
-                Standing::Live(theirs) => is_pinned(meters, theirs),
-                Standing::Free | Standing::Full(_) => false,
+            let here =
+                self.live().filter(|(seat, theirs)| seat.window == which && is_pinned(meters, *theirs));
+            let (pinned, own) = here.fold((0, 0), |(pinned, own), (_, theirs)| {
+                (pinned + 1, own + usize::from(is_shared && meters.rule(theirs) == rule))
             });
-            pinned.count() < PINNED_MAX
+            own < PINNED_MAX.saturating_sub(pinned)
         })
     }
 
