@@ -177,11 +177,15 @@ impl<'t> Survey<'t> {
         kin.map(|seat| reading.balance(seat.mark)).max()
     }
 
-    /// Whether every client that was evicted from this window would be full by now: a bucket of every limit is full that lives
-    /// here and whose buckets may have been evicted.
-    fn is_relieved(&self, which: usize, meters: &impl MeterSource) -> bool {
+    /// Whether every client whose eviction from this window the mark may tell of would be full by now: a bucket of every limit is full
+    /// that lives here and whose buckets may have been evicted.
+    fn is_relieved(&self, which: usize, mark: WindowMark, meters: &impl MeterSource) -> bool {
         let full = |limit| self.window(which).any(|seat| seat.standing == Standing::Full(limit));
-        let may_have_evicted = |limit| meters.ruler(limit).is_inheritable() && meters.may_have_evicted(limit);
+        let may_have_evicted = |limit| {
+            WindowMark::evicted(meters.rule(limit)) == mark
+                && meters.ruler(limit).is_inheritable()
+                && meters.may_have_evicted(limit)
+        };
         self.window(which).all(|seat| match seat.standing {
             Standing::Live(limit) => full(limit) || !may_have_evicted(limit),
             Standing::Free | Standing::Full(_) => true,
@@ -194,12 +198,14 @@ impl<'t> Survey<'t> {
         soonest.unwrap_or(0).saturating_add(CLOCK_ERROR_MAX.as_nanos())
     }
 
-    /// Clears [`WindowMark::Evicted`] of windows whose evicted clients would be full by now.
+    /// Clears each of [`WindowMark::EVICTED`] of windows whose evicted clients would be full by now.
     pub(crate) fn relieve(&self, gates: &mut Held<'_>, meters: &impl MeterSource) {
         // Where both windows are one, the second has no seats here and says nothing.
         for which in (0..2).filter(|which| self.window(*which).next().is_some()) {
-            if gates.has(which, WindowMark::Evicted) && self.is_relieved(which, meters) {
-                gates.clear(which, WindowMark::Evicted);
+            for mark in WindowMark::EVICTED {
+                if gates.has(which, mark) && self.is_relieved(which, mark, meters) {
+                    gates.clear(which, mark);
+                }
             }
         }
     }
