@@ -89,6 +89,14 @@ fn flag_bounds_the_entries_of_sliding_logs() {
     assert_eq!((entries(), table_full_denials(&server, "log")), ([20, 20], 1));
 }
 
+#[test]
+fn logs_of_a_rule_in_shadow_mode_are_counted() {
+    let policy = "{name: log, scope: user, algorithm: sliding_window, quota: 5, window: 1h, mode: shadow}";
+    let (server, _scratch) = server(policy, &["--log-entries-max", "20"]);
+    assert!((0..3).all(|user| check(&server, user).0 == 200));
+    assert_eq!(sample(&server, "tollgate_log_entries{rule=\"log\"}"), 3);
+}
+
 /// Nothing listens at the store's address: the settings are judged without it.
 #[test]
 fn settings_of_memory_are_warned_of_over_a_shared_store() {
