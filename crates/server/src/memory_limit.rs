@@ -10,8 +10,8 @@ use tollgate::policy::log_entries_default;
 
 /// Share of the memory that the tables may take, in percent.
 const TABLES_PERCENT: u64 = 5;
-/// Bytes of one key in all tables: the rules' (26), that of rules in shadow mode (26), and that of limits that come with the call (46).
-const KEY_BYTES: u64 = 98;
+/// Bytes of one key in all tables: that of the rules, that of rules in shadow mode, and that of limits that come with the call.
+const KEY_BYTES: u64 = (2 * tollgate::KEY_BYTES + tollgate::EXPLICIT_KEY_BYTES) as u64;
 /// Bytes of one entry of a sliding log, if each client has one entry: its log and its place in two tables.
 const LOG_ENTRY_BYTES: u64 = 350;
 /// Fewest entries of sliding logs whose number is not set.
@@ -186,6 +186,12 @@ mod tests {
 
     const MACHINE: (&str, &str) = ("proc/meminfo", "MemTotal:       8388608 kB\nMemFree: 1 kB\n");
     const GIB: u64 = 1 << 30;
+
+    /// A larger key means fewer keys by default: a change that users see.
+    #[test]
+    fn key_takes_98_bytes_in_all_tables() {
+        assert_eq!(KEY_BYTES, 98);
+    }
 
     #[test]
     fn machine_memory_counts_without_a_cgroup_limit() {

@@ -38,6 +38,9 @@ impl WindowMark {
     }
 }
 
+/// Bytes of one window's gate.
+pub(crate) const GATE_BYTES: usize = size_of::<AtomicU8>();
+
 /// The gates of all windows.
 #[derive(Debug)]
 pub(crate) struct Gates(Room<AtomicU8>);
