@@ -82,6 +82,21 @@ fn rule_that_never_evicts_is_not_bound() {
     assert!(denied <= 50, "{denied} of 1000 logins within the limit");
 }
 
+/// Buckets that are full soon make no room for those that stay, where these have taken their slots.
+#[test]
+fn wait_for_room_is_that_of_buckets_that_stay() {
+    let quick = Limit::new(Rate::per_second(10), Burst::tokens(100)).unwrap();
+    let limiter = Limiter::builder().keys_max(100).clock(Clock::manual(START)).build(quick).unwrap();
+    let counter = SlidingCounter::new(Burst::tokens(100), Span::from_secs(86_400)).unwrap();
+    let counter = limiter.rule("counter", counter).unwrap();
+    for key in 0..2_000 {
+        let _ = (counter.check(key), limiter.check_n(key, Cost::tokens(100)));
+    }
+    let waits = (2_000..2_100).filter_map(|key| counter.check(key).retry_after());
+    let shortest = waits.min().unwrap();
+    assert!(shortest.as_secs() > 80_000, "{shortest:?}");
+}
+
 /// A flood under one rule whose buckets cannot be displaced leaves room for other rules of that kind, whatever makes them so.
 #[test]
 fn flood_of_keys_that_stay_leaves_room_for_rules_of_its_kind() {

@@ -225,7 +225,7 @@ impl<M: MeterSource> Store<M> {
             return if mode == TableFull::SharedOverflow && ruler.is_inheritable() {
                 self.overflow(ask, &survey, &mut gates, purpose, now)
             } else {
-                MoveIn::Decided(self.deny_new(&survey, purpose, now))
+                MoveIn::Decided(self.deny_new(&survey, open, purpose, now))
             };
         };
 
@@ -322,12 +322,12 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
-    fn deny_new(&self, survey: &Survey<'_>, purpose: Purpose, now: Moment) -> Verdict {
+    fn deny_new(&self, survey: &Survey<'_>, open: [bool; 2], purpose: Purpose, now: Moment) -> Verdict {
         if purpose != Purpose::Look {
             self.counters.count(Event::DeniedNew);
         }
         Verdict::Deny {
-            wait: Span::from_nanos(survey.nanos_to_vacancy(&self.meters, now)),
+            wait: Span::from_nanos(survey.nanos_to_vacancy(open, &self.meters, now)),
             remaining: Tokens::ZERO,
             denied: BucketSet::FIRST,
             cause: Cause::TableFull(BucketSet::FIRST),

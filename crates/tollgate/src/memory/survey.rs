@@ -192,9 +192,12 @@ impl<'t> Survey<'t> {
         })
     }
 
-    /// How soon some slot here will be vacant, in nanoseconds.
-    pub(crate) fn nanos_to_vacancy(&self, meters: &impl MeterSource, now: Moment) -> u64 {
-        let soonest = self.live().map(|(seat, limit)| nanos_to_full(meters, limit, seat.mark, now)).min();
+    /// How soon some slot here will be vacant, in nanoseconds; in windows that are not `open` to the newcomer, one of a bucket that
+    /// keeps them closed.
+    pub(crate) fn nanos_to_vacancy(&self, open: [bool; 2], meters: &impl MeterSource, now: Moment) -> u64 {
+        let helps = |(seat, theirs): &(&Seat<'t>, LimitId)| open[seat.window] || is_pinned(meters, *theirs);
+        let leaving = self.live().filter(helps);
+        let soonest = leaving.map(|(seat, limit)| nanos_to_full(meters, limit, seat.mark, now)).min();
         soonest.unwrap_or(0).saturating_add(CLOCK_ERROR_MAX.as_nanos())
     }
 
