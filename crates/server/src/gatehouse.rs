@@ -233,7 +233,7 @@ fn tables(settings: &Settings) -> LimiterBuilder {
     let keys = settings.max_keys.keys;
     let builder = Limiter::builder().keys_max(keys).explicit_keys_max(keys);
     let builder = builder.table_full(settings.table_full).log_entries_max(settings.log_entries_max);
-    builder.adopt_saved_size(settings.max_keys.adopted_max())
+    builder.adopt_saved_size(settings.max_keys.adopted())
 }
 
 /// The engine, with its buckets here or in a shared store.

@@ -3,14 +3,15 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use tollgate::policy::log_entries_default;
 
 /// Share of the memory that the tables may take, in percent.
 const TABLES_PERCENT: u64 = 5;
-/// Bytes of one key in all tables: the rules' (26), that of rules in shadow mode (26), and that of limits that come with the call (46).
-const KEY_BYTES: u64 = 98;
+/// Bytes of one key in all tables: that of the rules, that of rules in shadow mode, and that of limits that come with the call.
+const KEY_BYTES: u64 = (2 * tollgate::KEY_BYTES + tollgate::EXPLICIT_KEY_BYTES) as u64;
 /// Bytes of one entry of a sliding log, if each client has one entry: its log and its place in two tables.
 const LOG_ENTRY_BYTES: u64 = 350;
 /// Fewest entries of sliding logs whose number is not set.
@@ -65,11 +66,14 @@ impl MaxKeys {
         }
     }
 
-    /// Keys of the largest tables that are taken over from a snapshot; none where the size is set. A snapshot fits tables of its own
-    /// size alone, and a deploy may find a little less memory than the last one. So tables of twice the size, up to 10,000,000 keys, are
-    /// kept, which may take 10 % of the memory, rather than that every bucket starts full.
-    pub fn adopted_max(self) -> usize {
-        if self.origin == MaxKeysOrigin::Setting { 0 } else { self.keys.saturating_mul(2).min(KEYS_MAX) }
+    /// Keys of tables that are taken over from a snapshot; none where the size is set. A snapshot fits tables of its own size alone, and
+    /// a deploy may find a little more or less memory than the last one. So tables of half to twice the size, from 100,000 to
+    /// 10,000,000 keys, are kept, which may take 10 % of the memory, rather than that every bucket starts full.
+    pub fn adopted(self) -> RangeInclusive<usize> {
+        match self.origin {
+            MaxKeysOrigin::Setting => 0..=0,
+            _ => (self.keys / 2).max(KEYS_MIN)..=self.keys.saturating_mul(2).min(KEYS_MAX),
+        }
     }
 
     /// [`MaxKeys::of_memory`], with the system's files under another root.
@@ -183,6 +187,12 @@ mod tests {
     const MACHINE: (&str, &str) = ("proc/meminfo", "MemTotal:       8388608 kB\nMemFree: 1 kB\n");
     const GIB: u64 = 1 << 30;
 
+    /// A larger key means fewer keys by default: a change that users see.
+    #[test]
+    fn key_takes_98_bytes_in_all_tables() {
+        assert_eq!(KEY_BYTES, 98);
+    }
+
     #[test]
     fn machine_memory_counts_without_a_cgroup_limit() {
         let root = Root::with(
@@ -249,14 +259,19 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_a_snapshot_take_at_most_twice_the_memory() {
-        let meminfo = format!("MemTotal: {} kB\n", 512 << 10);
-        let by_memory = Root::with("adopted", &[("proc/meminfo", &meminfo)]).max_keys();
-        let bytes = by_memory.adopted_max() as u64 * KEY_BYTES;
+    fn tables_of_a_snapshot_take_half_to_twice_the_memory() {
+        let adopted = |name, mib: u64| {
+            let meminfo = format!("MemTotal: {} kB\n", mib << 10);
+            let max_keys = Root::with(name, &[("proc/meminfo", &meminfo)]).max_keys();
+            (max_keys.keys, max_keys.adopted())
+        };
+        let (keys, by_memory) = adopted("adopted", 512);
+        assert_eq!(by_memory, keys / 2..=keys * 2);
+        let bytes = *by_memory.end() as u64 * KEY_BYTES;
         assert!(bytes > (512 << 20) / 11 && bytes <= (512 << 20) / 10, "{bytes}");
-        assert_eq!(MaxKeys::set(2_000).adopted_max(), 0);
-        let large = Root::with("adopted-64g", &[("proc/meminfo", "MemTotal: 67108864 kB\n")]).max_keys();
-        assert_eq!(large.adopted_max(), 10_000_000, "never more than the maximum of the default");
+        assert_eq!(adopted("adopted-128m", 128).1, 100_000..=200_000, "never fewer than the minimum");
+        assert_eq!(adopted("adopted-64g", 64 << 10).1, 5_000_000..=10_000_000, "nor more than the maximum");
+        assert!(!MaxKeys::set(2_000).adopted().contains(&2_000));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -48,7 +49,7 @@ pub struct LimiterBuilder {
     debt_max: Option<Tokens>,
     clock: Option<Clock>,
     snapshot: Option<PathBuf>,
-    adopted_keys_max: usize,
+    adopted_keys: RangeInclusive<usize>,
     #[cfg(feature = "policy")]
     pub(crate) keeps_keys: bool,
 }
@@ -65,7 +66,7 @@ impl Default for LimiterBuilder {
             debt_max: None,
             clock: None,
             snapshot: None,
-            adopted_keys_max: 0,
+            adopted_keys: RangeInclusive::new(1, 0),
             #[cfg(feature = "policy")]
             keeps_keys: false,
         }
@@ -139,10 +140,10 @@ impl LimiterBuilder {
         self
     }
 
-    /// Takes over `keys_max` and `explicit_keys_max` of the snapshot to continue from, up to `keys` each, instead of refusing a
-    /// snapshot of tables of another size. For sizes that follow from the machine. Default: 0.
-    pub fn adopt_saved_size(mut self, keys: usize) -> Self {
-        self.adopted_keys_max = keys.min(KEYS_MAX);
+    /// Takes over `keys_max` and `explicit_keys_max` of the snapshot to continue from, each if it is one of `keys`, instead of refusing
+    /// a snapshot of tables of another size. For sizes that follow from the machine. Default: none.
+    pub fn adopt_saved_size(mut self, keys: RangeInclusive<usize>) -> Self {
+        self.adopted_keys = (*keys.start()).max(1)..=(*keys.end()).min(KEYS_MAX);
         self
     }
 
@@ -177,8 +178,8 @@ impl LimiterBuilder {
         let snapshot = match &self.snapshot {
             Some(path) => {
                 let capacity = Capacity {
-                    keys_max: self.keys_max.max(self.adopted_keys_max),
-                    explicit_keys_max: self.explicit_keys_max.max(self.adopted_keys_max),
+                    keys_max: self.keys_max.max(*self.adopted_keys.end()),
+                    explicit_keys_max: self.explicit_keys_max.max(*self.adopted_keys.end()),
                     // Of a table with fewer entries now, more may have been saved.
                     log_entries_max: self.log_entries_max.max(LOG_ENTRIES_DEFAULT),
                 };
@@ -187,11 +188,12 @@ impl LimiterBuilder {
             None => None,
         };
         if let Some((_, snapshot)) = &snapshot {
-            let adopted = 1..=self.adopted_keys_max;
-            let saved = |keys: u64| usize::try_from(keys).ok().filter(|keys| adopted.contains(keys));
-            self.keys_max = saved(snapshot.keys_max).unwrap_or(self.keys_max);
+            let saved =
+                |keys: u64| usize::try_from(keys).ok().filter(|keys| self.adopted_keys.contains(keys));
+            let keys_max = saved(snapshot.keys_max).unwrap_or(self.keys_max);
             let explicit = snapshot.explicit.as_ref().and_then(|explicit| saved(explicit.keys_max));
             self.explicit_keys_max = explicit.unwrap_or(self.explicit_keys_max);
+            self.keys_max = keys_max;
         }
         let tables = self.tables()?;
         match snapshot {

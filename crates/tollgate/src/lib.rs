@@ -237,7 +237,8 @@ pub use key::{KEY_BYTES_MAX, Key, KeyKind};
 pub use limiter::Limiter;
 pub use live_bucket::LiveBucket;
 pub use memory::TableFull;
-pub use memory::table::KEYS_MAX;
+pub use memory::explicit::table::EXPLICIT_KEY_BYTES;
+pub use memory::table::{KEY_BYTES, KEYS_MAX};
 pub use once::IDEMPOTENCY_KEYS_DEFAULT;
 pub use operations::Given;
 #[cfg(feature = "policy")]

@@ -96,7 +96,7 @@ impl Snapshot {
         for tier in &self.tiers {
             let rule = book.rules.get(&tier.rule)?.own_tier()?;
             let ruler = tier.ruler.transplant(passage.until, now, clock.wall_origin());
-            store.meters.cell(tier.limit).install(tier.limit, rule, ruler, tier.overflow);
+            store.meters.install(tier.limit, rule, ruler, tier.overflow);
         }
         let is_known = |tag: Tag| tag.limit().is_some_and(|limit| known[usize::from(limit.get())]);
         for SavedSlot { index, tag, mark } in &self.slots {

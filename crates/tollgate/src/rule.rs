@@ -235,7 +235,9 @@ impl Rule {
 
     /// How many charges the sliding logs of this rule remember now, and how many they may.
     pub fn log_entries(&self) -> (usize, usize) {
-        let room = self.shared.store.meters.log_room(self.limit);
+        let Shared { store, clock, .. } = &*self.shared;
+        store.logs.forget_empty(clock.now());
+        let room = store.meters.log_room(self.limit);
         (room.entries(), room.entries_max())
     }
 

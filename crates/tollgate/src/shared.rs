@@ -143,7 +143,7 @@ impl Shared {
         let ruler = if id == rule { None } else { self.sibling(rule, limit) };
         let ruler = ruler.unwrap_or_else(|| Ruler::new(limit, self.start()));
         let full = ruler.reading(self.clock.now()).full_mark();
-        self.store.meters.cell(id).install(id, rule, ruler, full);
+        self.store.meters.install(id, rule, ruler, full);
     }
 
     /// A ruler for another tier of the rule whose own is `own`, if its buckets mean something there.

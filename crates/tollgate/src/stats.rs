@@ -75,6 +75,7 @@ impl Stats {
 
     pub(crate) fn of(shared: &Shared) -> Stats {
         let counters = &shared.store.counters;
+        shared.store.logs.forget_empty(shared.clock.now());
         Stats {
             keys_max: shared.keys_max,
             explicit: ExplicitStats::of(&shared.explicit, shared.explicit_keys_max),

@@ -45,6 +45,85 @@ fn flood_of_keys_that_stay_leaves_room_for_other_rules() {
     assert!(admitted >= 190, "{admitted} of 200 found room beside buckets that cannot be displaced");
 }
 
+/// Clients that use up their own bucket bind no new client of their rule after a flood under another rule.
+#[test]
+fn flood_of_one_rule_binds_no_new_client_of_another() {
+    let service = Service::new(1_000);
+    for key in 0..8_000 {
+        let _ = service.key.check(key);
+    }
+    assert!(service.limiter.stats().evicted > 0);
+    let logins = (500_000..500_200).flat_map(|client| [client; 5]);
+    let denied = logins.filter(|client| !service.login.check(*client).is_admitted()).count();
+    assert!(denied <= 10, "{denied} of 1000 logins within the limit");
+}
+
+/// No bucket of a rule with `deny_new` was ever evicted, whatever mark the flooded rule has left in the windows.
+#[test]
+fn rule_that_never_evicts_is_not_bound() {
+    let limit = Limit::new(Rate::per_hour(5), Burst::tokens(5)).unwrap();
+    let clock = Clock::manual(START);
+    let builder = Limiter::builder().keys_max(1_000).clock(clock.clone());
+    let limiter = builder.table_full(TableFull::DenyNew).build(limit).unwrap();
+    // Every fourth rule has the same mark as the first.
+    let [quick, _, _, strict] = ["2", "3", "4", "5"].map(|name| limiter.rule(name, limit).unwrap());
+    quick.set_limit(Limit::new(Rate::per_second(1_000), Burst::tokens(5)).unwrap()).unwrap();
+    for flooded in [&quick, limiter.default_rule()] {
+        flooded.set_table_full(Some(TableFull::Inherit));
+    }
+    for key in 0..4_000 {
+        let (_, _) = (quick.check(key), limiter.check(key));
+    }
+    assert!(limiter.stats().evicted > 0);
+    // The quick buckets are full by now and give way; the others are not.
+    clock.advance(Span::from_secs(1));
+    let logins = (0..200).flat_map(|client| [client; 5]);
+    let denied = logins.filter(|client| !strict.check(*client).is_admitted()).count();
+    assert!(denied <= 50, "{denied} of 1000 logins within the limit");
+}
+
+/// Buckets that are full soon make no room for those that stay, where these have taken their slots.
+#[test]
+fn wait_for_room_is_that_of_buckets_that_stay() {
+    let quick = Limit::new(Rate::per_second(10), Burst::tokens(100)).unwrap();
+    let limiter = Limiter::builder().keys_max(100).clock(Clock::manual(START)).build(quick).unwrap();
+    let counter = SlidingCounter::new(Burst::tokens(100), Span::from_secs(86_400)).unwrap();
+    let counter = limiter.rule("counter", counter).unwrap();
+    for key in 0..2_000 {
+        let _ = (counter.check(key), limiter.check_n(key, Cost::tokens(100)));
+    }
+    let waits = (2_000..2_100).filter_map(|key| counter.check(key).retry_after());
+    let shortest = waits.min().unwrap();
+    assert!(shortest.as_secs() > 80_000, "{shortest:?}");
+}
+
+/// A flood under one rule whose buckets cannot be displaced leaves room for other rules of that kind, whatever makes them so.
+#[test]
+fn flood_of_keys_that_stay_leaves_room_for_rules_of_its_kind() {
+    let limit = Limit::new(Rate::per_hour(5), Burst::tokens(5)).unwrap();
+    let builder = || Limiter::builder().keys_max(1_000).clock(Clock::manual(START));
+    let counter = SlidingCounter::new(Burst::tokens(100), Span::from_secs(86_400)).unwrap();
+    for kind in 0..2 {
+        let limiter = builder().build(limit).unwrap();
+        let flooded = limiter.rule("flooded", counter).unwrap();
+        let tier = flooded.tier("gold", counter).unwrap();
+        let other = match kind {
+            0 => limiter.rule("counter", counter).unwrap(),
+            _ => limiter.rule("strict", limit).unwrap(),
+        };
+        if kind == 1 {
+            other.set_table_full(Some(TableFull::DenyNew));
+        }
+        for key in 0..8_000 {
+            let _ = if key % 2 == 0 { flooded.check(key) } else { tier.check(key) };
+        }
+        let admitted = (0..100).filter(|client| other.check(*client).is_admitted()).count();
+        assert!(admitted >= 95, "kind {kind}: {admitted} of 100");
+        let admitted = (0..100).filter(|client| limiter.check(*client).is_admitted()).count();
+        assert!(admitted >= 95, "kind {kind}: {admitted} of 100 beside both");
+    }
+}
+
 #[test]
 fn denial_for_lack_of_room_is_told_apart() {
     let clock = Clock::manual(START);

@@ -107,6 +107,39 @@ fn denied_new_client_merges_no_charges() {
     assert_eq!(rule.log_entries().0, 76, "admitted");
 }
 
+/// The wait of a new client without room is by the logs of its own rule, however soon those of other rules are empty.
+#[test]
+fn wait_for_room_is_that_of_the_rule() {
+    let (limiter, clock) = limiter(1_000);
+    let [full, busy] = [DAY, Span::from_secs(2)].map(|window| {
+        let log = SlidingLog::new(Burst::tokens(5), window).unwrap();
+        limiter.rule(&window.as_nanos().to_string(), log).unwrap()
+    });
+    assert_eq!((0..1_000).map(|key| ask(&full, &clock, key, 1)).sum::<u32>(), 1_000);
+    assert_eq!((0..1_000).map(|key| ask(&busy, &clock, key, 1)).sum::<u32>(), 1_000);
+    for key in 2_000..2_100 {
+        let wait = full.check(key).retry_after().unwrap();
+        assert!((86_390..=86_400).contains(&wait.as_secs()), "{wait:?}");
+    }
+    let wait = full.check(5_000).retry_after().unwrap();
+    clock.advance(Span::from_nanos(u64::try_from(wait.as_nanos()).unwrap()));
+    assert!(full.check(5_000).is_admitted(), "there is room after the wait");
+}
+
+/// Charges that no longer count are not in the figures, also while no check comes.
+#[test]
+fn figures_leave_out_charges_that_no_longer_count() {
+    let (limiter, clock) = limiter(1_000);
+    let rule = limiter.rule("x", log(5)).unwrap();
+    assert_eq!((0..300).map(|key| ask(&rule, &clock, key, 2)).sum::<u32>(), 600);
+    assert_eq!((rule.log_entries(), limiter.stats().log_entries), ((600, 1_000), 600));
+    clock.advance(DAY);
+    assert_eq!(limiter.stats().log_entries, 0);
+    assert_eq!((0..300).map(|key| ask(&rule, &clock, key, 2)).sum::<u32>(), 600);
+    clock.advance(DAY);
+    assert_eq!(rule.log_entries(), (0, 1_000));
+}
+
 #[test]
 fn log_of_one_client_is_bounded_and_strict() {
     let (limiter, clock) = limiter(1_000_000);

@@ -71,11 +71,13 @@ fn saved_size_is_taken_over_where_none_is_set() {
     let other_size = || settings().keys_max(7 * KEYS).restore(scratch.file());
     let refused = other_size().build(per_day(1, 50)).unwrap_err().to_string();
     assert!(refused.contains("`keys_max` 1000, and this one has 7000"), "{refused}");
-    let limiter = other_size().adopt_saved_size(KEYS).build(per_day(1, 50)).unwrap();
+    let limiter = other_size().adopt_saved_size(KEYS..=KEYS).build(per_day(1, 50)).unwrap();
     assert_eq!(limiter.stats().keys_max, KEYS);
     assert_about(20, balance(&limiter, limiter.default_rule(), "alice"));
-    let refused = other_size().adopt_saved_size(KEYS - 1).build(per_day(1, 50)).unwrap_err().to_string();
-    assert!(refused.contains("`keys_max` 1000, and this one has 7000"), "{refused}");
+    for others in [1..=KEYS - 1, KEYS + 1..=9 * KEYS] {
+        let refused = other_size().adopt_saved_size(others).build(per_day(1, 50)).unwrap_err().to_string();
+        assert!(refused.contains("`keys_max` 1000, and this one has 7000"), "{refused}");
+    }
 }
 
 #[test]

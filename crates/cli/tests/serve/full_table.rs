@@ -48,6 +48,19 @@ fn denial_for_lack_of_room_counts_for_the_rule_without_room() {
     assert_eq!((table_full_denials(&server, "user"), table_full_denials(&server, "all")), (by_room + 10, 0));
 }
 
+/// Limits that come with the call: a new client that inherits too little is denied for lack of room.
+#[test]
+fn explicit_limits_count_denials_for_lack_of_room() {
+    let (server, _scratch) = server("{name: user, scope: user, rate: 1/h, burst: 2}", &["--max-keys", "1"]);
+    let without_room = (0..300).filter(|key| {
+        let check = format!(r#"{{"key": "{key}", "rate": 0.001, "burst": 5, "cost": 5}}"#);
+        server.post("/v1/check", &check).header("tollgate-reason") == Some("table_full")
+    });
+    let without_room = without_room.count() as u64;
+    assert!(without_room > 150, "{without_room}");
+    assert_eq!(table_full_denials(&server, "(explicit)"), without_room);
+}
+
 #[test]
 fn flag_says_what_happens_in_a_full_table() {
     let policy = "{name: user, scope: user, rate: 1/h, burst: 2}";
@@ -74,6 +87,14 @@ fn flag_bounds_the_entries_of_sliding_logs() {
     assert!((0..20).all(|user| check(&server, user).0 == 200));
     assert_eq!(check(&server, 20), (429, Some("table_full".to_owned())));
     assert_eq!((entries(), table_full_denials(&server, "log")), ([20, 20], 1));
+}
+
+#[test]
+fn logs_of_a_rule_in_shadow_mode_are_counted() {
+    let policy = "{name: log, scope: user, algorithm: sliding_window, quota: 5, window: 1h, mode: shadow}";
+    let (server, _scratch) = server(policy, &["--log-entries-max", "20"]);
+    assert!((0..3).all(|user| check(&server, user).0 == 200));
+    assert_eq!(sample(&server, "tollgate_log_entries{rule=\"log\"}"), 3);
 }
 
 /// Nothing listens at the store's address: the settings are judged without it.

@@ -242,13 +242,37 @@ fn a_snapshot_that_is_no_use_is_kept_beside_counted_and_said_and_the_doors_open(
 #[test]
 fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
     let place = Place::new();
+    let banner = |server: &Server| server.said.iter().find(|line| line.contains("store ")).unwrap().clone();
+    let by_memory = place.start_with(&[]);
+    let said = banner(&by_memory);
+    let keys: usize = said.split("memory, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    end(by_memory);
+    fs::remove_file(&place.file).unwrap();
+
+    let other = (keys - keys / 4).max(100_000);
+    let server = place.start(&["--max-keys", &other.to_string()]);
+    spend(&server);
+    end(server);
+    let server = place.start_with(&[]);
+    let said = banner(&server);
+    assert!(
+        said.contains(&format!("memory, {other} keys (as in the snapshot; without it {keys} ")),
+        "{said}"
+    );
+    assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));
+}
+
+/// A table that was set to a few keys once does not stay small for ever.
+#[test]
+fn snapshot_of_a_small_table_is_refused_where_no_size_is_set() {
+    let place = Place::new();
     let server = place.start(&["--max-keys", "5000"]);
     spend(&server);
     end(server);
     let server = place.start_with(&[]);
-    let banner = server.said.iter().find(|line| line.contains("store ")).unwrap();
-    assert!(banner.contains("memory (5000 keys, from the snapshot; "), "{banner}");
-    assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));
+    let said = server.said.iter().find(|line| line.contains("every bucket starts full")).unwrap();
+    assert!(said.contains("`max_keys` 5000, and this one has "), "{said}");
+    assert_eq!((left(&server), events(&server)), (FULL, [0, 0, 0, 1]));
 }
 
 #[test]

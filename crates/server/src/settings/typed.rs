@@ -29,9 +29,9 @@ const HOSTS_MAX: usize = 16;
 /// Longest, in bytes.
 const HOST_BYTES_MAX: usize = 253;
 
-/// Most often that the tables are saved.
 /// Most charges that the sliding logs may remember together.
 const LOG_ENTRIES_MAX: usize = 1_000_000_000;
+/// Most often that the tables are saved.
 const SNAPSHOT_EVERY_MIN: Duration = Duration::from_millis(100);
 
 /// The settings of a gatehouse.

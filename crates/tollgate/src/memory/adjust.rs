@@ -6,7 +6,7 @@
 use tollgate_core::{Cost, Demand, Log, Mark, Moment, Reading, SlidingLog, Tokens};
 
 use crate::memory::LimitId;
-use crate::memory::gates::{Held, WindowMark};
+use crate::memory::gates::Held;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::{Slot, Tag, Unread, mutant};
 use crate::memory::store::{Ask, MoveIn, Purpose, Store, When};
@@ -158,13 +158,13 @@ impl<M: MeterSource> Store<M> {
     /// What the bucket in this slot may be given up to, if its window is crowded: as much as the fullest of its limit there holds.
     /// Whoever was displaced from there comes back no fuller than that one, which must not be one that was given tokens since.
     fn gift_max(&self, gates: &Held<'_>, ask: &Ask, limit: LimitId, slot: &Slot, now: Moment) -> Option<i64> {
-        if (0..2).all(|which| !gates.has(which, WindowMark::Evicted)) {
+        let has_evicted = |which: &usize| self.has_evicted(gates, *which, limit);
+        if !(0..2).any(|which| has_evicted(&which)) {
             return None;
         }
         let (survey, reading) =
             (Survey::of(&self.table, ask.id, &self.meters, now), self.meters.ruler(limit).reading(now));
-        let windows =
-            (0..2).filter(|which| gates.has(*which, WindowMark::Evicted) && survey.has(*which, slot));
+        let windows = (0..2).filter(|which| has_evicted(which) && survey.has(*which, slot));
         windows.filter_map(|which| survey.fullest(which, limit, reading)).min()
     }
 

@@ -3,6 +3,7 @@
 //! A thread that adds a bucket holds the gates of both its windows, taken in ascending order. A gate is never waited for
 //! while a slot is held, so the two kinds of lock cannot wait for each other in a circle.
 
+use crate::memory::LimitId;
 use crate::memory::room::Room;
 use crate::sync::{AtomicU8, Ordering, Patience, released};
 use std::io;
@@ -11,19 +12,34 @@ use std::io;
 const CLOSED: u8 = 1;
 /// Some thread has held this gate. All slots of other windows are free.
 const USED: u8 = 8;
+/// Mark of older snapshots: buckets of any rule were evicted.
+const EVICTED_ANY: u8 = 2;
+/// The marks of all [`WindowMark::EVICTED`].
+const EVICTED_ALL: u8 = 0xf0;
 /// Bits of a gate that outlive its holder.
-const MARKS: u8 = WindowMark::Evicted as u8 | WindowMark::TurnedAway as u8;
+const MARKS: u8 = EVICTED_ALL | WindowMark::TURNED_AWAY.0;
 
 /// Mark of a window: clients were evicted from it, or turned away from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum WindowMark {
-    /// A bucket that was not full was evicted from the window, and its limit has not been seen full there since.
-    Evicted = 2,
+pub(crate) struct WindowMark(u8);
+
+impl WindowMark {
     /// A client was turned away from the window to the overflow bucket of its limit. Stays: it binds newcomers only while that
     /// bucket is not full.
-    TurnedAway = 4,
+    pub(crate) const TURNED_AWAY: WindowMark = WindowMark(4);
+    /// A bucket that was not full was evicted from the window, and its limit has not been seen full there since: one mark for every
+    /// fourth rule, so that newcomers of most other rules are not bound.
+    pub(crate) const EVICTED: [WindowMark; 4] =
+        [WindowMark(16), WindowMark(32), WindowMark(64), WindowMark(128)];
+
+    /// The one of [`WindowMark::EVICTED`] for buckets of a rule, given by the limit of its own tier.
+    pub(crate) fn evicted(rule: LimitId) -> WindowMark {
+        WindowMark::EVICTED[usize::from(rule.get()) % WindowMark::EVICTED.len()]
+    }
 }
+
+/// Bytes of one window's gate.
+pub(crate) const GATE_BYTES: usize = size_of::<AtomicU8>();
 
 /// The gates of all windows.
 #[derive(Debug)]
@@ -66,7 +82,8 @@ impl Gates {
     /// Restores the marks of windows before any check uses them; `None` if there is no such window.
     pub(crate) fn restore(&self, windows: &[(u32, u8)]) -> Option<()> {
         for (window, marks) in windows {
-            self.0.get(*window as usize)?.store(marks & MARKS | USED, Ordering::Relaxed);
+            let evicted = if marks & EVICTED_ANY == 0 { 0 } else { EVICTED_ALL };
+            self.0.get(*window as usize)?.store((marks | evicted) & MARKS | USED, Ordering::Relaxed);
         }
         Some(())
     }
@@ -105,17 +122,17 @@ impl Gates {
 impl Held<'_> {
     /// Whether the bucket's first (0) or second (1) window bears a mark.
     pub(crate) fn has(&self, which: usize, mark: WindowMark) -> bool {
-        self.marks[which] & mark as u8 != 0
+        self.marks[which] & mark.0 != 0
     }
 
     /// Sets a mark of a window.
     pub(crate) fn set(&mut self, which: usize, mark: WindowMark) {
-        self.replace(which, self.marks[which] | mark as u8);
+        self.replace(which, self.marks[which] | mark.0);
     }
 
     /// Removes a mark of a window.
     pub(crate) fn clear(&mut self, which: usize, mark: WindowMark) {
-        self.replace(which, self.marks[which] & !(mark as u8));
+        self.replace(which, self.marks[which] & !mark.0);
     }
 
     fn replace(&mut self, which: usize, marks: u8) {
@@ -134,5 +151,21 @@ impl Drop for Held<'_> {
             self.gates.0[window as usize].store(marks | USED, Ordering::Release);
         }
         released();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mark_of_an_older_snapshot_counts_for_every_rule() {
+        let gates = Gates::try_for(3).unwrap();
+        let flooded = LimitId::new(7).unwrap();
+        gates.restore(&[(0, EVICTED_ANY), (1, WindowMark::evicted(flooded).0)]).unwrap();
+        let held = gates.hold([0, 1]);
+        let bound = |which| WindowMark::EVICTED.map(|mark| held.has(which, mark));
+        assert_eq!((bound(0), bound(1)), ([true; 4], [false, false, false, true]));
+        assert!((0..2).all(|which| !held.has(which, WindowMark::TURNED_AWAY)));
     }
 }

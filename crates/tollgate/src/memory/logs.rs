@@ -36,6 +36,9 @@ const HALVED_MIN: usize = 8;
 /// Logs of a shard that are looked at for one to halve.
 const HALVED_LOOKS_MAX: usize = 8;
 
+/// Logs of a shard that are looked at for how long a new client waits for room.
+const ROOM_LOOKS_MAX: usize = 64;
+
 /// All logs of one limiter.
 #[derive(Debug)]
 pub(crate) struct Logs {
@@ -110,6 +113,13 @@ impl Logs {
     /// Entries that are remembered now.
     pub(crate) fn entries(&self) -> usize {
         self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Forgets all logs that are empty at `now`, so that none of their entries is counted.
+    pub(crate) fn forget_empty(&self, now: Moment) {
+        for number in 0..SHARDS {
+            self.shard(number).sweep(self, now, usize::MAX);
+        }
     }
 
     /// Counts entries that came and went.
@@ -334,9 +344,16 @@ impl Shard {
         (kept.log.entries() >= HALVED_MIN).then_some(id)
     }
 
-    /// When there may be room for another entry: when the next log of this shard will be empty, or a new one would.
+    /// How long until there may be room for another entry: when the first charge of a log of the rule no longer counts, of those that
+    /// are looked at, or a charge made now would not.
     fn time_to_room(&self, ask: &LogAsk, now: Moment) -> Span {
-        self.due.peek().map_or(ask.limit.window(), |Reverse((at, _))| at.since(now))
+        let lines = self.due.as_slice();
+        let looks = lines.iter().step_by(lines.len() / ROOM_LOOKS_MAX + 1);
+        let of_rule = looks.filter(|Reverse((_, id))| {
+            self.logs.get(id).is_some_and(|kept| Arc::ptr_eq(&kept.room, &ask.room))
+        });
+        let times = of_rule.map(|Reverse((at, _))| at.since(now));
+        times.min().unwrap_or(ask.limit.window())
     }
 
     /// When the charge counts as made.

@@ -3,7 +3,7 @@
 //! Read the clock first, then the meter: the reverse lets a preempted reader run on at the old rate. A changer closes the
 //! meter before it reads the clock, so whoever still read the old meter had read the clock before the change.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate_core::{Algorithm, Mark, Meter, Moment, Ruler};
@@ -38,6 +38,10 @@ pub(crate) trait MeterSource {
     /// The room for entries of the sliding logs of a limit's rule.
     fn log_room(&self, limit: LimitId) -> &Arc<LogRoom>;
 
+    /// How many rules have had buckets that no newcomer can displace: their state is no mark on a meter, or their own mode is not
+    /// [`TableFull::Inherit`]. Sliding logs have no buckets in the table.
+    fn pinned_rules(&self) -> usize;
+
     /// Whether buckets of the limit may have been evicted: the mode of its rule is [`TableFull::Inherit`], or was before a change.
     fn may_have_evicted(&self, limit: LimitId) -> bool;
 }
@@ -48,6 +52,8 @@ pub(crate) struct Meters {
     groups: Box<[OnceLock<Group>]>,
     /// The mode of rules that have none of their own.
     table_full: TableFull,
+    /// Rules whose cell says [`PINNED`].
+    pinned_rules: AtomicUsize,
     /// Entries of the sliding logs of a rule without a bound of its own.
     log_entries_max: usize,
 }
@@ -63,7 +69,7 @@ pub(crate) struct MeterCell {
     overflow: Slot,
     /// The limit of the rule's own tier.
     rule: OnceLock<LimitId>,
-    /// The rule's own [`TableFull`] mode as [`mode_word`] writes it, and [`MAY_HAVE_EVICTED`]. Used in the rule's own tier only.
+    /// The rule's own [`TableFull`] mode as [`mode_word`] writes it, [`MAY_HAVE_EVICTED`] and [`PINNED`]. Used in the rule's own tier only.
     table_full: AtomicU8,
     /// Used in the rule's own tier only.
     log_room: Arc<LogRoom>,
@@ -73,6 +79,10 @@ pub(crate) struct MeterCell {
 
 /// Bit of [`MeterCell::table_full`]: buckets of the rule may have been evicted before its mode changed.
 const MAY_HAVE_EVICTED: u8 = 0x10;
+/// Bit of [`MeterCell::table_full`]: the rule has had buckets that no newcomer can displace.
+const PINNED: u8 = 0x20;
+/// Bits of [`MeterCell::table_full`] that [`mode_word`] writes.
+const MODE: u8 = 0x0f;
 
 /// A rule's own mode in a cell; 0 if it has none.
 const fn mode_word(mode: Option<TableFull>) -> u8 {
@@ -88,7 +98,7 @@ impl Meters {
     /// No meters yet; rules without a mode or a bound of their own have these.
     pub(crate) fn new(table_full: TableFull, log_entries_max: usize) -> Meters {
         let groups = (0..=LimitId::COUNT_MAX / GROUP).map(|_| OnceLock::new()).collect();
-        Meters { groups, table_full, log_entries_max }
+        Meters { groups, table_full, pinned_rules: AtomicUsize::new(0), log_entries_max }
     }
 
     /// Entries of the sliding logs of a rule without a bound of its own.
@@ -96,10 +106,30 @@ impl Meters {
         self.log_entries_max
     }
 
+    /// Puts the first ruler of `limit`, a tier of `rule`, in place, and its overflow bucket.
+    pub(crate) fn install(&self, limit: LimitId, rule: LimitId, ruler: Ruler, overflow: Mark) {
+        self.cell(limit).install(limit, rule, ruler, overflow);
+        if !ruler.is_inheritable() && ruler.log().is_none() {
+            self.note_pinned(rule);
+        }
+    }
+
     /// Sets the mode of a limit's rule; `None` is the limiter's own.
     pub(crate) fn set_table_full(&self, limit: LimitId, mode: Option<TableFull>) {
+        let rule = self.rule(limit);
+        if mode.is_some_and(|mode| mode != TableFull::Inherit) && self.ruler(rule).log().is_none() {
+            self.note_pinned(rule);
+        }
         let evicted = if self.may_have_evicted(limit) { MAY_HAVE_EVICTED } else { 0 };
-        self.cell(self.rule(limit)).table_full.store(mode_word(mode) | evicted, Ordering::Relaxed);
+        let cell = &self.cell(rule).table_full;
+        let pinned = cell.load(Ordering::Relaxed) & PINNED;
+        cell.store(mode_word(mode) | evicted | pinned, Ordering::Relaxed);
+    }
+
+    fn note_pinned(&self, rule: LimitId) {
+        if self.cell(rule).table_full.fetch_or(PINNED, Ordering::Relaxed) & PINNED == 0 {
+            self.pinned_rules.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Notes that buckets of a limit's rule may have been evicted in an earlier run.
@@ -136,7 +166,7 @@ impl MeterSource for Meters {
     }
 
     fn table_full(&self, limit: LimitId) -> TableFull {
-        match self.cell(self.rule(limit)).table_full.load(Ordering::Relaxed) & !MAY_HAVE_EVICTED {
+        match self.cell(self.rule(limit)).table_full.load(Ordering::Relaxed) & MODE {
             1 => TableFull::Inherit,
             2 => TableFull::DenyNew,
             3 => TableFull::SharedOverflow,
@@ -146,6 +176,10 @@ impl MeterSource for Meters {
 
     fn log_room(&self, limit: LimitId) -> &Arc<LogRoom> {
         &self.cell(self.rule(limit)).log_room
+    }
+
+    fn pinned_rules(&self) -> usize {
+        self.pinned_rules.load(Ordering::Relaxed)
     }
 
     fn may_have_evicted(&self, limit: LimitId) -> bool {
@@ -169,7 +203,7 @@ impl MeterCell {
     }
 
     /// Puts the first ruler of `limit`, a tier of `rule`, in place, and its overflow bucket.
-    pub(crate) fn install(&self, limit: LimitId, rule: LimitId, ruler: Ruler, overflow: Mark) {
+    fn install(&self, limit: LimitId, rule: LimitId, ruler: Ruler, overflow: Mark) {
         self.rule.get_or_init(|| rule);
         self.overflow.retag(Tag::overflow(limit));
         self.overflow.release(overflow);

@@ -27,12 +27,12 @@ impl<M: MeterSource> Store<M> {
         now: Moment,
     ) -> MoveIn {
         if matches!(purpose, Purpose::Place | Purpose::Charge) {
-            gates.set(0, WindowMark::TurnedAway);
-            gates.set(1, WindowMark::TurnedAway);
+            gates.set(0, WindowMark::TURNED_AWAY);
+            gates.set(1, WindowMark::TURNED_AWAY);
         }
         let (slot, ruler) = (self.meters.overflow(ask.limit), self.meters.ruler(ask.limit));
         let reading = ruler.reading(now);
-        let evicted = (0..2).filter(|which| gates.has(*which, WindowMark::Evicted));
+        let evicted = (0..2).filter(|which| self.has_evicted(gates, *which, ask.limit));
         let inherited = evicted.filter_map(|which| survey.inheritance(which, ask.limit, &self.meters, now));
         let floor = inherited
             .fold(self.floor(&ruler, now), |floor, balance| reading.emptier(floor, reading.mark_of(balance)));
@@ -74,7 +74,7 @@ impl<M: MeterSource> Store<M> {
         now: Moment,
     ) {
         let Some(tier) = tag.limit().filter(|tier| survey.buckets(which, *tier) == 1) else { return };
-        gates.set(which, WindowMark::TurnedAway);
+        gates.set(which, WindowMark::TURNED_AWAY);
         lower(self.meters.overflow(tier), &self.meters.ruler(tier).reading(now), mark);
     }
 }

@@ -225,7 +225,7 @@ impl<M: MeterSource> Store<M> {
             return if mode == TableFull::SharedOverflow && ruler.is_inheritable() {
                 self.overflow(ask, &survey, &mut gates, purpose, now)
             } else {
-                MoveIn::Decided(self.deny_new(&survey, purpose, now))
+                MoveIn::Decided(self.deny_new(&survey, open, purpose, now))
             };
         };
 
@@ -261,6 +261,11 @@ impl<M: MeterSource> Store<M> {
         }
     }
 
+    /// Returns `true` if a client evicted from this window may be of the rule of `limit`.
+    pub(super) fn has_evicted(&self, gates: &Held<'_>, which: usize, limit: LimitId) -> bool {
+        gates.has(which, WindowMark::evicted(self.meters.rule(limit))) && self.meters.may_have_evicted(limit)
+    }
+
     /// Returns the mark that a newcomer starts at, and whether it is bounded: full, but no fuller than a client evicted from its
     /// windows may be, or than the overflow bucket that it may have drawn from before. The marks of the windows count whatever the
     /// mode of the rule is now: it may have been another before a reload.
@@ -279,12 +284,12 @@ impl<M: MeterSource> Store<M> {
             return (reading.mark_of(full), false);
         }
         let mut balance = full;
-        if (0..2).any(|which| gates.has(which, WindowMark::TurnedAway)) {
+        if (0..2).any(|which| gates.has(which, WindowMark::TURNED_AWAY)) {
             balance = balance.min(reading.balance(self.meters.overflow(limit).read().1));
         }
         let displaces_kin =
             |which| victim.is_some_and(|seat| seat.window == which && seat.standing == Standing::Live(limit));
-        for which in (0..2).filter(|which| gates.has(*which, WindowMark::Evicted) || displaces_kin(*which)) {
+        for which in (0..2).filter(|which| self.has_evicted(gates, *which, limit) || displaces_kin(*which)) {
             balance = balance.min(survey.inheritance(which, limit, &self.meters, now).unwrap_or(balance));
         }
         (reading.mark_of(balance), balance < full)
@@ -310,19 +315,19 @@ impl<M: MeterSource> Store<M> {
         match seat.standing {
             Standing::Free => self.counters.count(Event::TookFree),
             Standing::Full(_) => self.counters.count(Event::TookFull),
-            Standing::Live(_) => {
-                gates.set(seat.window, WindowMark::Evicted);
+            Standing::Live(limit) => {
+                gates.set(seat.window, WindowMark::evicted(self.meters.rule(limit)));
                 self.counters.count(Event::Evicted);
             }
         }
     }
 
-    fn deny_new(&self, survey: &Survey<'_>, purpose: Purpose, now: Moment) -> Verdict {
+    fn deny_new(&self, survey: &Survey<'_>, open: [bool; 2], purpose: Purpose, now: Moment) -> Verdict {
         if purpose != Purpose::Look {
             self.counters.count(Event::DeniedNew);
         }
         Verdict::Deny {
-            wait: Span::from_nanos(survey.nanos_to_vacancy(&self.meters, now)),
+            wait: Span::from_nanos(survey.nanos_to_vacancy(open, &self.meters, now)),
             remaining: Tokens::ZERO,
             denied: BucketSet::FIRST,
             cause: Cause::TableFull(BucketSet::FIRST),
@@ -355,7 +360,7 @@ impl<M: MeterSource> Store<M> {
         let ruler = self.meters.ruler(ask.limit);
         let reading = ruler.reading(now);
         let mut carried = self.under_limit(mark, tag, &ruler, ask, now);
-        let marked = [0, 1].map(|which| gates.has(which, WindowMark::Evicted));
+        let marked = [0, 1].map(|which| self.has_evicted(&gates, which, ask.limit));
         if marked != [false; 2] {
             // A client evicted from here inherits from the fullest of its limit when it returns: that must not be this one.
             let survey = Survey::of(&self.table, ask.id, &self.meters, now);

@@ -121,18 +121,21 @@ impl<'t> Survey<'t> {
         self.window(victim.window).filter(is_kin).map(|seat| reading.balance(seat.mark)).max()
     }
 
-    /// In which windows a newcomer of `limit` may take a slot. A bucket that could not be displaced later may not be one of more
-    /// than [`PINNED_MAX`] such buckets in a window.
+    /// In which windows a newcomer of `limit` may take a slot. Buckets that could not be displaced later may take [`PINNED_MAX`] slots
+    /// of a window. If several rules have such buckets, each slot is open only to rules that hold fewer than there are slots left: the
+    /// first rule gets half of them, so that a flood under one rule leaves room for the others.
     pub(crate) fn open_to(&self, limit: LimitId, meters: &impl MeterSource) -> [bool; 2] {
         if !is_pinned(meters, limit) {
             return [true; 2];
         }
+        let (rule, is_shared) = (meters.rule(limit), meters.pinned_rules() > 1);
         [0, 1].map(|which| {
-            let pinned = self.window(which).filter(|seat| match seat.standing {
-                Standing::Live(theirs) => is_pinned(meters, theirs),
-                Standing::Free | Standing::Full(_) => false,
+            let here =
+                self.live().filter(|(seat, theirs)| seat.window == which && is_pinned(meters, *theirs));
+            let (pinned, own) = here.fold((0, 0), |(pinned, own), (_, theirs)| {
+                (pinned + 1, own + usize::from(is_shared && meters.rule(theirs) == rule))
             });
-            pinned.count() < PINNED_MAX
+            own < PINNED_MAX.saturating_sub(pinned)
         })
     }
 
@@ -174,29 +177,38 @@ impl<'t> Survey<'t> {
         kin.map(|seat| reading.balance(seat.mark)).max()
     }
 
-    /// Whether every client that was evicted from this window would be full by now: a bucket of every limit is full that lives
-    /// here and whose buckets may have been evicted.
-    fn is_relieved(&self, which: usize, meters: &impl MeterSource) -> bool {
+    /// Whether every client whose eviction from this window the mark may tell of would be full by now: a bucket of every limit is full
+    /// that lives here and whose buckets may have been evicted.
+    fn is_relieved(&self, which: usize, mark: WindowMark, meters: &impl MeterSource) -> bool {
         let full = |limit| self.window(which).any(|seat| seat.standing == Standing::Full(limit));
-        let may_have_evicted = |limit| meters.ruler(limit).is_inheritable() && meters.may_have_evicted(limit);
+        let may_have_evicted = |limit| {
+            WindowMark::evicted(meters.rule(limit)) == mark
+                && meters.ruler(limit).is_inheritable()
+                && meters.may_have_evicted(limit)
+        };
         self.window(which).all(|seat| match seat.standing {
             Standing::Live(limit) => full(limit) || !may_have_evicted(limit),
             Standing::Free | Standing::Full(_) => true,
         })
     }
 
-    /// How soon some slot here will be vacant, in nanoseconds.
-    pub(crate) fn nanos_to_vacancy(&self, meters: &impl MeterSource, now: Moment) -> u64 {
-        let soonest = self.live().map(|(seat, limit)| nanos_to_full(meters, limit, seat.mark, now)).min();
+    /// How soon some slot here will be vacant, in nanoseconds; in windows that are not `open` to the newcomer, one of a bucket that
+    /// keeps them closed.
+    pub(crate) fn nanos_to_vacancy(&self, open: [bool; 2], meters: &impl MeterSource, now: Moment) -> u64 {
+        let helps = |(seat, theirs): &(&Seat<'t>, LimitId)| open[seat.window] || is_pinned(meters, *theirs);
+        let leaving = self.live().filter(helps);
+        let soonest = leaving.map(|(seat, limit)| nanos_to_full(meters, limit, seat.mark, now)).min();
         soonest.unwrap_or(0).saturating_add(CLOCK_ERROR_MAX.as_nanos())
     }
 
-    /// Clears [`WindowMark::Evicted`] of windows whose evicted clients would be full by now.
+    /// Clears each of [`WindowMark::EVICTED`] of windows whose evicted clients would be full by now.
     pub(crate) fn relieve(&self, gates: &mut Held<'_>, meters: &impl MeterSource) {
         // Where both windows are one, the second has no seats here and says nothing.
         for which in (0..2).filter(|which| self.window(*which).next().is_some()) {
-            if gates.has(which, WindowMark::Evicted) && self.is_relieved(which, meters) {
-                gates.clear(which, WindowMark::Evicted);
+            for mark in WindowMark::EVICTED {
+                if gates.has(which, mark) && self.is_relieved(which, mark, meters) {
+                    gates.clear(which, mark);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::io;
 
 use crate::identity::BucketId;
-use crate::memory::gates::Gates;
+use crate::memory::gates::{GATE_BYTES, Gates};
 use crate::memory::hints;
 use crate::memory::room::Room;
 use crate::memory::slot::{Slot, Tag};
@@ -13,12 +13,15 @@ use crate::memory::slot::{Slot, Tag};
 /// Slots in one window: two cache lines. Loom explores a smaller world.
 pub(crate) const WINDOW_SLOTS: usize = if cfg!(loom) { 2 } else { 8 };
 pub(crate) const HALF_SLOTS: usize = WINDOW_SLOTS / 2;
-/// Buckets that a window is sized for: a table of capacity N holds N buckets at 25.6 bytes each.
+/// Buckets that a window is sized for: a table of capacity N holds N buckets at 25.8 bytes each.
 const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 5 };
 /// Fewest windows, so that the buckets of one check find room even in a table for one key.
 const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
 /// Most buckets one table can be sized for: its windows are numbered in 32 bits.
 pub const KEYS_MAX: usize = if usize::BITS >= 64 { 20_000_000_000 } else { 100_000_000 };
+
+/// Bytes of memory that one key of [`crate::LimiterBuilder::keys_max`] reserves, rounded up.
+pub const KEY_BYTES: usize = (size_of::<Window>() + GATE_BYTES).div_ceil(WINDOW_BUCKETS);
 
 /// Half a window: one cache line.
 type Half = [Slot; HALF_SLOTS];

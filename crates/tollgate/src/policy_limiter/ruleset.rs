@@ -262,10 +262,13 @@ impl Ruleset {
     }
 
     pub(super) fn stats(&self, rule: usize) -> RuleStats {
-        let Some(Buckets { counts, enforced, .. }) = self.rules.get(rule) else {
+        let Some(Buckets { counts, enforced, shadow, .. }) = self.rules.get(rule) else {
             return RuleStats::default();
         };
-        let logged = enforced.as_ref().filter(|rule| matches!(rule.limit(), Algorithm::SlidingLog(_)));
+        let logged = enforced
+            .as_ref()
+            .or(shadow.as_ref())
+            .filter(|rule| matches!(rule.limit(), Algorithm::SlidingLog(_)));
         let (log_entries, log_entries_max) = logged.map_or((0, 0), Rule::log_entries);
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         RuleStats {

@@ -69,6 +69,10 @@ impl MeterSource for Limits {
         &self.log_room
     }
 
+    fn pinned_rules(&self) -> usize {
+        1
+    }
+
     fn may_have_evicted(&self, _limit: LimitId) -> bool {
         self.table_full == TableFull::Inherit
     }

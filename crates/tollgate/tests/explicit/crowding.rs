@@ -96,6 +96,26 @@ fn one_that_owes_is_never_displaced() {
     assert_eq!(super::world::wait_of(&told), Span::from_secs(10));
 }
 
+/// A new client that inherits too little is denied for lack of room; the same bucket in the table denies as any other.
+#[test]
+fn newcomer_that_inherits_too_little_has_reason_table_full() {
+    let (limiter, _) = limiter(1, TableFull::Inherit);
+    let (explicit, limit) = (limiter.explicit(), per_second(1, 5));
+    let checks = || (0..600_u32).map(|client| (client, explicit.check(client, &limit, tokens(5))));
+    let denied: Vec<_> = checks().filter(|(_, told)| !told.is_admitted()).collect();
+    assert!(denied.len() > 500, "{}", denied.len());
+    let is_table_full =
+        |verdict: &Verdict| matches!(verdict, Verdict::Deny { cause: Cause::TableFull(_), .. });
+    assert!(denied.iter().all(|(_, told)| is_table_full(&told.verdict)));
+
+    let of = |client: u32| explicit.charge(client, &limit, tokens(5));
+    let told = explicit.check_all(&[of(denied[0].0), of(denied[1].0)]);
+    let cause = Cause::TableFull(BucketSet::FIRST.union(BucketSet::of(1)));
+    assert!(matches!(told.verdict, Verdict::Deny { cause: because, .. } if because == cause), "{told}");
+    let causes: Vec<_> = checks().map(|(_, told)| is_table_full(&told.verdict)).collect();
+    assert!(causes.contains(&false), "a bucket in the table that is used up");
+}
+
 /// Whatever is evicted when, every key keeps its promise: 300 keys of three limits in a table of 64 places.
 #[test]
 fn nobody_gains_by_being_evicted() {

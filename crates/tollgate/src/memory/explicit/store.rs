@@ -157,9 +157,13 @@ impl ExplicitStore {
         };
 
         let full = StampedBalance::full(now);
-        let start = if purpose == Purpose::Fill { full } else { self.start(ask, reclaimed_at, now) };
+        let (start, is_bounded) =
+            if purpose == Purpose::Fill { (full, false) } else { self.start(ask, reclaimed_at, now) };
         let level = StampedLevel::new(&ask.limit, start, now);
-        let told = ask.told_at(&level);
+        let mut told = ask.told_at(&level);
+        if is_bounded {
+            told.verdict = told.verdict.because(Cause::TableFull(BucketSet::FIRST));
+        }
         if purpose == Purpose::Look || (purpose == Purpose::Charge && !told.verdict.is_admitted()) {
             return MoveIn::Decided(told);
         }
@@ -183,18 +187,18 @@ impl ExplicitStore {
         }
     }
 
-    /// What a newcomer starts with: a full bucket, but no fuller than one that was full when the last full one was forgotten,
-    /// and no fuller than whoever may have been evicted from its windows would be.
-    fn start(&self, ask: &ExplicitAsk, reclaimed_at: Moment, now: Moment) -> StampedBalance {
+    /// Returns what a newcomer starts with, and whether evictions bound it: a full bucket, but no fuller than one that was full when
+    /// the last full one was forgotten, and no fuller than a client evicted from its windows may be.
+    fn start(&self, ask: &ExplicitAsk, reclaimed_at: Moment, now: Moment) -> (StampedBalance, bool) {
         let full = StampedBalance::full(now);
         let bound = self.bound(ask.id, &ask.limit, now);
         let ahead = ask.limit.minted_in(reclaimed_at.since(now)).as_micros();
         let burst = ask.limit.burst().as_micros().cast_signed();
         if bound >= burst && ahead == 0 {
-            return full;
+            return (full, false);
         }
         let spent = i64::try_from(ahead).unwrap_or(i64::MAX).max(burst - bound);
-        StampedBalance { micros: burst, stamp: now }.plus(spent.saturating_neg())
+        (StampedBalance { micros: burst, stamp: now }.plus(spent.saturating_neg()), bound < burst)
     }
 
     /// The most that an absent bucket holds, in micro-tokens, for the sake of who was evicted.

@@ -7,7 +7,7 @@ use std::io;
 use crate::identity::BucketId;
 use crate::memory::explicit::crowd::Crowd;
 use crate::memory::explicit::slot::{Slot, Tag};
-use crate::memory::gates::Gates;
+use crate::memory::gates::{GATE_BYTES, Gates};
 use crate::memory::hints;
 use crate::memory::room::Room;
 
@@ -17,10 +17,14 @@ const LINE_SLOTS: usize = if cfg!(loom) { 1 } else { 2 };
 const WINDOW_LINES: usize = if cfg!(loom) { 2 } else { 4 };
 /// Slots in one window: four cache lines. Loom explores a smaller world.
 pub(crate) const WINDOW_SLOTS: usize = LINE_SLOTS * WINDOW_LINES;
-/// Buckets that a window is sized for: a table of capacity N holds N buckets at 42.7 bytes each.
+/// Buckets that a window is sized for: a table of capacity N holds N buckets at 45.5 bytes each.
 const WINDOW_BUCKETS: usize = if cfg!(loom) { 2 } else { 6 };
 /// Fewest windows, so that the buckets of one check find room even in a table for one key.
 const WINDOWS_MIN: usize = if cfg!(loom) { 1 } else { 8 };
+
+/// Bytes of memory that one key of [`crate::LimiterBuilder::explicit_keys_max`] reserves, rounded up.
+pub const EXPLICIT_KEY_BYTES: usize =
+    (size_of::<Window>() + size_of::<Crowd>() + GATE_BYTES).div_ceil(WINDOW_BUCKETS);
 
 /// Eight slots side by side.
 #[derive(Debug)]
