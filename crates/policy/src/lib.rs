@@ -56,6 +56,8 @@ mod value;
 
 #[cfg(test)]
 mod built_by_hand;
+#[cfg(test)]
+mod steps;
 
 pub use case::{Case, Expected, ExpectedWait, Step};
 pub use client::{Client, KeyShape};

@@ -18,6 +18,7 @@
 
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 
 use ipnet::IpNet;
 
@@ -26,9 +27,8 @@ use super::reading::{Reading, View};
 use crate::path::hex_value;
 use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::request::Request;
-use crate::value::{
-    Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, cookie, each_value, find,
-};
+use crate::value::cookie::{self, CookieReading};
+use crate::value::{Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, each_value, find};
 use crate::{Condition, HostPattern, KeySource, ValueTest};
 
 /// The longest text of what is found as an address, a network or a hash, in bytes.
@@ -66,20 +66,30 @@ fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view
                 && occurs(source, request, view)
         }
         Lookup::Encoded(_) | Lookup::Ambiguous(_) => view.reading.of_ambiguous(|| {
-            let (mut is_met, mut left) = (false, Left::of(source));
-            each_value(source, request, view.trusts_upstream, &mut |value| {
-                is_met = is_met || passes_raw(&value, test, &mut left);
-            });
-            is_met
+            let mut left = Left::of(source);
+            any_value(source, request, view, &mut |value| passes_raw(value, test, &mut left))
         }),
     }
 }
 
 /// Whether the name occurs, if only with an empty value.
 fn occurs(source: &KeySource, request: &Request<'_>, view: View) -> bool {
-    let mut occurs = false;
-    each_value(source, request, view.trusts_upstream, &mut |_| occurs = true);
-    occurs
+    any_value(source, request, view, &mut |_| true)
+}
+
+/// Whether one of the values of a name passes. Looks at no value after it.
+fn any_value(
+    source: &KeySource,
+    request: &Request<'_>,
+    view: View,
+    passes: &mut dyn FnMut(&RawValue<'_>) -> bool,
+) -> bool {
+    let mut is_met = false;
+    each_value(source, request, view.trusts_upstream, &mut |value| {
+        is_met = passes(&value);
+        if is_met { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    is_met
 }
 
 /// How much one test may still read of all values of a name together, so that many values cost no more time than one.
@@ -135,7 +145,7 @@ fn passes(found: &Found<'_>, test: &ValueTest, reading: Reading) -> bool {
         ValueTest::Present => true,
         ValueTest::OneOf(values) => values.iter().any(|value| match found {
             Found::Text(PartKind::Cookie, sent) if reading == Reading::Wide => {
-                cookie::is_reading_of(sent.as_bytes(), value)
+                CookieReading::Plain(sent.as_bytes()).is(value)
             }
             found => is_equal(found, value),
         }),

@@ -142,6 +142,8 @@ pub(crate) fn has_parent_segment(path: &[u8]) -> bool {
 
 /// The byte that the path begins with, decoded, and its length as it is written. The end is a NUL byte of no length.
 pub(crate) fn meant(path: &[u8]) -> (u8, usize) {
+    #[cfg(test)]
+    crate::steps::count();
     match path {
         [b'%', high, low, ..] => match (hex_value(*high), hex_value(*low)) {
             (Some(high), Some(low)) => (high << 4 | low, 3),

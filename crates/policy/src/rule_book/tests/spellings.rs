@@ -276,14 +276,16 @@ fn other_spellings_of_a_cookies_name_are_ambiguous() {
     }
 }
 
-/// PHP and ASP.NET take these names for `k`.
+/// PHP, ASP.NET, Rack and qs take these names for `k`.
 #[test]
 fn other_spellings_of_a_parameters_name_are_ambiguous() {
     let source = || KeySource::Query("k".into());
     let keyed = [Rule { keys: vec![source()], missing: Missing::Skip, ..rule("by-query") }];
-    for name in
-        ["%20k", "+k", "k+", "k%20", "k%00", "k%00x", "k[]", "k[0]", "k%5b%5d", "%a0k", "k%c2%a0", "%09K%0a["]
-    {
+    for name in [
+        "%20k", "+k", "k+", "k%20", "k%00", "k%00x", "k[]", "k[0]", "k%5b%5d", "%a0k", "k%c2%a0", "%09K%0a[",
+        "[k]", "k]", "%5Bk%5D", "[[k]]", "][k", "[+k]", "[k][x]", "%u006b", "%U004B", "%u0020k", "k%u0000",
+        "%u005bk",
+    ] {
         for target in
             [format!("/?{name}=real"), format!("/?k=fake&{name}=real"), format!("/?{name}=real&k=fake")]
         {
@@ -300,7 +302,19 @@ fn other_spellings_of_a_parameters_name_are_ambiguous() {
         let ruling = rule_on(&[block(is(api_key.clone(), &["real"]))], &Facts::new("GET", target)).0;
         assert_eq!(ruling, BLOCKED, "{target}");
     }
-    for target in ["/?kx=1", "/?xk=1", "/?k.x=1", "/?x[k]=1", "/?%2bk=1", "/?k%2b=1", "/?+=1", "/?=1"] {
+    for target in [
+        "/?kx=1",
+        "/?xk=1",
+        "/?k.x=1",
+        "/?x[k]=1",
+        "/?[x]k=1",
+        "/?k%u00=1",
+        "/?%u016b=1",
+        "/?%2bk=1",
+        "/?k%2b=1",
+        "/?+=1",
+        "/?=1",
+    ] {
         assert_eq!(rule_on(&keyed, &Facts::new("GET", target)).1, None, "{target}");
     }
 }

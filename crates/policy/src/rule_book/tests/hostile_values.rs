@@ -1,0 +1,131 @@
+//! Headers and queries that are made to be slow: the work grows with their bytes, and no rule lets them by.
+
+use super::against_the_naive::RawHeaders;
+use super::spellings::{BLOCKED, block, rule_on};
+use crate::built_by_hand::{header, is, policy, rule};
+use crate::{Condition, Facts, KeySource, Regex, Rule, RuleBook, Ruling, ValueTest, steps};
+
+/// Most bytes that all rules of [`rules_on`] look at, for each byte of the request.
+const STEPS_PER_BYTE_MAX: usize = 100;
+
+/// A rule for each kind of test of the source, and one with it as the key. The request meets none of the tests.
+fn rules_on(source: &KeySource) -> Vec<Rule> {
+    let value = |test| block(Condition::Value(source.clone(), test));
+    vec![
+        block(is(source.clone(), &["wanted", "%77anted"])),
+        value(ValueTest::Matches(Regex::new("wanted").unwrap())),
+        value(ValueTest::Within(vec!["10.0.0.0/8".parse().unwrap()])),
+        Rule { keys: vec![source.clone()], ..rule("by-value") },
+    ]
+}
+
+fn steps_for(source: &KeySource, facts: &Facts<'_>) -> usize {
+    let rules = rules_on(source).into_iter();
+    let book = |rule| RuleBook::new(policy(vec![rule]));
+    rules.map(book).map(|book| steps::of(|| _ = book.rule_on(facts, 1_000, |_| ()))).sum()
+}
+
+#[track_caller]
+fn is_linear(source: &KeySource, piece: &[u8], facts_of: &dyn Fn(&[u8], &mut dyn FnMut(&Facts<'_>))) {
+    for bytes in [2_000, 16_000] {
+        let text = piece.repeat(bytes / piece.len());
+        facts_of(&text, &mut |facts| {
+            let steps = steps_for(source, facts);
+            let shown = piece.escape_ascii();
+            assert!(steps < STEPS_PER_BYTE_MAX * bytes, "{shown}: {steps} steps for {bytes} bytes");
+        });
+    }
+}
+
+/// What some server takes for white space, a bracket or a separator before a name, and names with long values.
+const PIECES: [&[u8]; 22] = [
+    b"+ ",
+    b"%20 ",
+    b"%u0020 ",
+    b"[ ",
+    b"%5b\t",
+    b"]",
+    b"\xa0",
+    b"\xc2\xa0 ",
+    b", ",
+    b"k",
+    b"k ",
+    b"k+ ",
+    b"k=",
+    b",k=",
+    b"k=;",
+    b",k=\"",
+    b",k=\"\\",
+    b",k=%77",
+    b" k=\xa0",
+    b"k[ k] [k]=",
+    b"=",
+    b"%",
+];
+
+#[test]
+fn the_work_for_a_cookie_grows_with_its_line() {
+    let source = KeySource::Cookie("k".into());
+    for piece in PIECES {
+        for end in [&b""[..], b"=x", b"k=x; k=y", b"\xa0"] {
+            is_linear(&source, piece, &|text, look| {
+                let line = [text, end].concat();
+                for lines in [vec![("cookie", &line[..])], vec![("cookie", &b"k=1"[..]), ("cookie", &line)]] {
+                    look(&Facts { headers: &RawHeaders(lines), ..Facts::new("GET", "/") });
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn the_work_for_a_parameter_grows_with_the_query() {
+    let source = KeySource::Query("k".into());
+    for piece in ["k=&", "k=;", "k=a%62;", "+", "%20", "[", "k=1#", "k&", "%5B=", "%u006b=;"] {
+        is_linear(&source, piece.as_bytes(), &|text, look| {
+            let target = format!("/?{}", str::from_utf8(text).unwrap());
+            look(&Facts::new("GET", &target));
+        });
+    }
+}
+
+#[test]
+fn the_work_for_a_header_grows_with_its_fields() {
+    let source = header("x-k");
+    for name in ["x-k", "x_k"] {
+        for count in [10, 100, 1_000] {
+            let lines: Vec<_> = (0..count).map(|_| (name, &b"\xa0value"[..])).collect();
+            let headers = RawHeaders(lines);
+            let steps = steps_for(&source, &Facts { headers: &headers, ..Facts::new("GET", "/") });
+            assert!(steps < 200 * count, "{name}: {steps} steps for {count} fields");
+        }
+    }
+}
+
+/// A restricting rule applies if there are too many values to look at.
+#[test]
+fn a_value_is_hidden_behind_no_number_of_others() {
+    let cookie = || KeySource::Cookie("k".into());
+    let with_cookie = |rule: Rule, line: &str| {
+        let headers = RawHeaders(vec![("cookie", line.as_bytes())]);
+        rule_on(&[rule], &Facts { headers: &headers, ..Facts::new("GET", "/") }).0
+    };
+    for count in [2, 16, 17, 1_000] {
+        let line = "k=1; ".repeat(count);
+        let expected = if count > 16 { BLOCKED } else { Ruling::ByBuckets };
+        assert_eq!(with_cookie(block(is(cookie(), &["wanted"])), &line), expected, "{count}");
+        assert_eq!(with_cookie(block(is(cookie(), &["wanted"])), &(line + "k=wanted")), BLOCKED, "{count}");
+    }
+    let with_fields = |count: usize, last: &'static [u8]| {
+        let mut lines = vec![("x_k", &b"1"[..]); count];
+        lines.push(("x_k", last));
+        let headers = RawHeaders(lines);
+        rule_on(
+            &[block(is(header("x-k"), &["wanted"]))],
+            &Facts { headers: &headers, ..Facts::new("GET", "/") },
+        )
+        .0
+    };
+    assert_eq!([2, 50].map(|count| with_fields(count, b"wanted")), [BLOCKED; 2]);
+    assert_eq!(with_fields(2, b"1"), Ruling::ByBuckets);
+}
