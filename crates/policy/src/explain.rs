@@ -147,8 +147,8 @@ impl RuleBook {
         Explanation {
             ruling,
             path: request.sent_path().folded().to_owned(),
-            decoded_path: path_in(PathForm::Decoded),
-            other_paths: PathForm::RARE.into_iter().filter_map(path_in).collect(),
+            decoded_path: path_in(PathForm::DECODED),
+            other_paths: PathForm::rare().filter_map(path_in).collect(),
             host: request.host().map(str::to_owned),
             kill_switches: self.explain_switches(&request, unix_s),
             rules: rules

@@ -8,8 +8,8 @@ use arrayvec::ArrayVec;
 use serde_json::Value;
 
 use crate::path::{
-    FormSet, NormalPath, PathForm, PathRoom, RarePathRoom, after_host, has_parent_segment, has_several_forms,
-    path_of, split_absolute,
+    FormSet, NormalPath, PathForm, PathRoom, RarePaths, after_host, has_several_forms, most_dots, path_of,
+    split_absolute,
 };
 use crate::value::fingerprint;
 use crate::{Claims, Facts, MethodSet};
@@ -25,7 +25,7 @@ pub(crate) struct Request<'r> {
     /// The decoded form of the path, of requests whose path has several forms.
     decoded: Lazy<NormalPath<'r>, &'r mut PathRoom>,
     /// The rarer forms of the path, of the same requests.
-    rare: Lazy<RarePaths<'r>, &'r mut RareRooms>,
+    rare: Lazy<RarePaths<'r>, &'r mut PathRoom>,
     /// The forms of the path that differ.
     forms: Cell<Option<FormSet>>,
     /// The header field of the token, in lower case.
@@ -39,15 +39,9 @@ pub(crate) struct Request<'r> {
 pub(crate) struct RequestRoom {
     path: PathRoom,
     decoded: PathRoom,
-    rare: RareRooms,
+    rare: PathRoom,
     host: HostRoom,
 }
-
-/// A path in each of the rarer forms.
-type RarePaths<'r> = [NormalPath<'r>; PathForm::RARE.len()];
-
-/// Room for each of them.
-type RareRooms = [RarePathRoom; PathForm::RARE.len()];
 
 /// Room for the name of a host.
 type HostRoom = ArrayVec<u8, HOST_BYTES_MAX>;
@@ -105,13 +99,10 @@ impl<'r> Request<'r> {
 
     /// The path of its target in this form, one of [`Request::forms`].
     pub(crate) fn path(&self, form: PathForm) -> NormalPath<'r> {
-        match form {
-            PathForm::Sent => self.sent_path(),
-            PathForm::Decoded => self.decoded_path(),
-            rare => {
-                let at = PathForm::RARE.iter().position(|form| *form == rare);
-                at.and_then(|at| self.rare_paths().get(at).copied()).unwrap_or(NormalPath::ROOT)
-            }
+        match form.number().checked_sub(2) {
+            Some(rare) => self.rare_paths().get(rare).copied().flatten().unwrap_or(NormalPath::ROOT),
+            None if form == PathForm::SENT => self.sent_path(),
+            None => self.decoded_path(),
         }
     }
 
@@ -140,30 +131,23 @@ impl<'r> Request<'r> {
 
     #[cold]
     fn different_forms(&self) -> FormSet {
-        let mut paths: ArrayVec<NormalPath<'r>, { PathForm::ALL.len() }> = ArrayVec::new();
-        let all = [self.sent_path(), self.read_decoded()].into_iter().chain(self.rare_paths());
-        PathForm::ALL.into_iter().zip(all).fold(FormSet::NONE, |forms, (form, path)| {
-            if paths.iter().any(|other| other.is(path)) {
-                return forms;
+        let mut paths: ArrayVec<NormalPath<'r>, { PathForm::COUNT }> = ArrayVec::new();
+        let all = [self.sent_path(), self.read_decoded()].map(Some).into_iter().chain(self.rare_paths());
+        PathForm::all().zip(all).fold(FormSet::NONE, |forms, (form, path)| match path {
+            Some(path) if !paths.iter().any(|other| other.is(path)) => {
+                paths.push(path);
+                forms.with(form)
             }
-            paths.push(path);
-            forms.with(form)
+            _ => forms,
         })
     }
 
     fn read_decoded(&self) -> NormalPath<'r> {
-        let target = self.facts.target;
-        self.decoded.get(NormalPath::ROOT, |room| NormalPath::decoded(target, PathForm::Decoded, room))
+        self.decoded.get(NormalPath::ROOT, |room| NormalPath::decoded(self.facts.target, room))
     }
 
     fn rare_paths(&self) -> RarePaths<'r> {
-        self.rare.get([NormalPath::ROOT; PathForm::RARE.len()], |rooms| {
-            let mut forms = PathForm::RARE.into_iter();
-            rooms.each_mut().map(|room| match forms.next() {
-                Some(form) => NormalPath::decoded(self.facts.target, form, room),
-                None => NormalPath::ROOT,
-            })
-        })
+        self.rare.get([None; _], |room| NormalPath::rare(self.facts.target, room))
     }
 
     /// Whether servers read the path in different ways.
@@ -175,7 +159,7 @@ impl<'r> Request<'r> {
     /// which a client could vary one and keep another.
     pub(crate) fn has_ambiguous_path(&self) -> bool {
         let path = path_of(self.facts.target);
-        self.forms() != FormSet::SENT && (after_host(path).is_some() || has_parent_segment(path.as_bytes()))
+        self.forms() != FormSet::SENT && (after_host(path).is_some() || most_dots(path.as_bytes()) == 2)
     }
 
     /// In lower case, without port or final dot; `None` if there is none.

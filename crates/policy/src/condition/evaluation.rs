@@ -24,7 +24,7 @@ use ipnet::IpNet;
 
 use super::path_test;
 use super::reading::{Reading, View};
-use crate::path::hex_value;
+use crate::path::{FormSet, hex_value};
 use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::request::Request;
 use crate::value::cookie::{self, CookieReading};
@@ -34,19 +34,39 @@ use crate::{Condition, HostPattern, KeySource, ValueTest};
 /// The longest text of what is found as an address, a network or a hash, in bytes.
 const SHORT_TEXT_BYTES_MAX: usize = 64;
 
-/// Whether `condition` holds. As deep as the condition, which the parser bounds.
+/// Whether `condition` holds for the form of the path that `view` names.
 pub(crate) fn holds(condition: &Condition, request: &Request<'_>, view: View) -> bool {
-    match condition {
+    forms_met(condition, request, view, FormSet::of(view.form)) != FormSet::NONE
+}
+
+/// The forms of the path, out of `forms`, for which `condition` holds. Evaluates each test at most once; those of paths
+/// for each form. As deep as the condition, which the parser bounds.
+pub(crate) fn forms_met(condition: &Condition, request: &Request<'_>, view: View, forms: FormSet) -> FormSet {
+    let is_met = match condition {
         Condition::Always => true,
-        Condition::All(all) => all.iter().all(|one| holds(one, request, view)),
-        Condition::Any(any) => any.iter().any(|one| holds(one, request, view)),
-        Condition::Not(inner) => !holds(inner, request, view.negated()),
-        Condition::Path(test) => path_test::holds(test, request.path(view.form), view.reading),
+        Condition::All(all) => {
+            return all.iter().fold(forms, |met, one| match met {
+                FormSet::NONE => met,
+                met => forms_met(one, request, view, met),
+            });
+        }
+        Condition::Any(any) => {
+            let unmet = any.iter().fold(forms, |unmet, one| match unmet {
+                FormSet::NONE => unmet,
+                unmet => unmet.without(forms_met(one, request, view, unmet)),
+            });
+            return forms.without(unmet);
+        }
+        Condition::Not(inner) => {
+            return forms.without(forms_met(inner, request, view.negated(), forms));
+        }
+        Condition::Path(test) => return path_test::forms_met(test, request, forms, view.reading),
         Condition::Method(methods) => methods.meets(request.method),
         Condition::Host(pattern) => request.host().is_some_and(|host| host_matches(pattern, host)),
         Condition::Value(source, test) => value_holds(source, test, request, view),
         Condition::Client(client) => client.is(request, view.reading),
-    }
+    };
+    if is_met { forms } else { FormSet::NONE }
 }
 
 fn host_matches(pattern: &HostPattern, host: &str) -> bool {

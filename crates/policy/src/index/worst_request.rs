@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lead::Lead;
+use crate::condition::path_test::GLOB_FORMS_MAX;
 use crate::value::cookie;
 use crate::{Condition, KeySource, Mode, PathPattern, Policy, ValueTest};
 
@@ -73,7 +74,7 @@ fn bytes_read(condition: &Condition) -> usize {
         }
         Condition::Not(inner) => bytes_read(inner),
         Condition::Path(test) => match &test.pattern {
-            PathPattern::Glob { regex, .. } => regex.bytes_read_max(),
+            PathPattern::Glob { regex, .. } => GLOB_FORMS_MAX * regex.bytes_read_max(),
             PathPattern::Exact(_) | PathPattern::Prefix(_) | PathPattern::Template(_) => 0,
         },
         Condition::Value(KeySource::Cookie(_), ValueTest::Matches(regex)) => {

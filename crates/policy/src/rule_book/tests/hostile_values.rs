@@ -1,9 +1,11 @@
 //! Headers and queries that are made to be slow: the work grows with their bytes, and no rule lets them by.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::against_the_naive::RawHeaders;
 use super::spellings::{BLOCKED, block, rule_on};
-use crate::built_by_hand::{header, is, policy, rule};
-use crate::{Condition, Facts, KeySource, Regex, Rule, RuleBook, Ruling, ValueTest, steps};
+use crate::built_by_hand::{header, is, path, policy, rule};
+use crate::{Condition, Facts, Headers, KeySource, Regex, Rule, RuleBook, Ruling, ValueTest, steps};
 
 /// Most bytes that all rules of [`rules_on`] look at, for each byte of the request.
 const STEPS_PER_BYTE_MAX: usize = 100;
@@ -100,6 +102,54 @@ fn the_work_for_a_header_grows_with_its_fields() {
             assert!(steps < 200 * count, "{name}: {steps} steps for {count} fields");
         }
     }
+}
+
+/// Counts how often a header is looked for.
+#[derive(Default)]
+struct CountingHeaders(AtomicUsize);
+
+impl Headers for CountingHeaders {
+    fn get(&self, _name: &str) -> Option<&str> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Some("value")
+    }
+
+    fn each_name(&self, _visit: &mut dyn FnMut(&str)) {}
+
+    fn each_value(&self, _name: &str, _visit: &mut dyn FnMut(&str)) {}
+}
+
+#[test]
+fn a_header_is_tested_once_whatever_forms_the_path_has() {
+    let regex = || Condition::Value(header("x"), ValueTest::Matches(Regex::new("wanted").unwrap()));
+    let not = |condition| Condition::Not(Box::new(condition));
+    let conditions = [
+        regex(),
+        not(regex()),
+        Condition::All(vec![path("/a/*"), regex()]),
+        Condition::Any(vec![path("/none"), not(not(regex())), path("/nothing")]),
+    ];
+    for condition in conditions {
+        let limit = Rule { condition, ..rule("limit") };
+        let book = RuleBook::new(policy(vec![limit]));
+        for target in ["/a/b", "/a/x%2fy\\z%5c..%5cb%20", "/a/b%2f../x%2f..\\c"] {
+            let headers = CountingHeaders::default();
+            book.rule_on(&Facts { headers: &headers, ..Facts::new("GET", target) }, 1_000, |_| ());
+            assert_eq!(headers.0.into_inner(), 1, "{target}: {:?}", book.policy().rules[0].condition);
+        }
+    }
+}
+
+/// A glob reads 2,048 bytes of all forms of a path; the forms that follow match a restricting rule below its literal segments.
+#[test]
+fn a_glob_reads_2048_bytes_of_all_forms_of_a_path() {
+    let ruling = |pattern: &str, bytes: usize| {
+        let target = format!("/a/{}%2fy\\z%5c..%5cb%20", "x".repeat(bytes));
+        rule_on(&[block(path(pattern))], &Facts::new("GET", &target)).0
+    };
+    assert_eq!(ruling("/a/*.png", 200), Ruling::ByBuckets);
+    assert_eq!(ruling("/a/*.png", 900), BLOCKED);
+    assert_eq!(ruling("/b/*.png", 900), Ruling::ByBuckets);
 }
 
 /// A restricting rule applies if there are too many values to look at.
