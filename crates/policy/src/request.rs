@@ -12,7 +12,7 @@ use crate::path::{
     split_absolute,
 };
 use crate::value::fingerprint;
-use crate::{Claims, Facts, MethodSet};
+use crate::{Claims, Facts, MethodSet, PATTERNS_READ_BYTES_MAX};
 
 /// Longest name of a host, in bytes (DNS allows 253); a longer one counts as missing.
 const HOST_BYTES_MAX: usize = 255;
@@ -32,6 +32,8 @@ pub(crate) struct Request<'r> {
     token_header: &'r str,
     host: Lazy<Option<&'r str>, &'r mut HostRoom>,
     fingerprint: Cell<Option<[u8; 32]>>,
+    /// Bytes that regexes and globs may still read.
+    pattern_bytes_left: Cell<usize>,
 }
 
 /// Where a request's path and host are written if they came in another spelling.
@@ -87,6 +89,7 @@ impl<'r> Request<'r> {
             token_header: "authorization",
             host: Lazy::new(&mut room.host),
             fingerprint: Cell::new(None),
+            pattern_bytes_left: Cell::new(PATTERNS_READ_BYTES_MAX),
         }
     }
 
@@ -188,6 +191,12 @@ impl<'r> Request<'r> {
     /// Whether the user is not known because the token that may name it is ambiguous.
     pub(crate) fn has_ambiguous_user(&self) -> bool {
         self.facts.user.is_none_or(str::is_empty) && self.has_ambiguous_token()
+    }
+
+    /// Takes off bytes that a regex or glob is to read. Returns `false` if too few are left.
+    pub(crate) fn take_pattern_bytes(&self, bytes: usize) -> bool {
+        let left = self.pattern_bytes_left.get().checked_sub(bytes);
+        left.inspect(|left| self.pattern_bytes_left.set(*left)).is_some()
     }
 
     /// The client software, as far as its header names tell (X4); computed at most once.

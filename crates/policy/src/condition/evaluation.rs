@@ -11,7 +11,9 @@
 //! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value), and a regex
 //! also matches a value that it cannot read whole: one that is not UTF-8 or has more than [`REGEX_INPUT_BYTES_MAX`] bytes.
 //! A regex reads at most so many bytes of all values of a name together, and a regex or network at most [`VALUES_READ_MAX`]
-//! values; each matches a value for which none are left.
+//! values; each matches a value for which none are left. All regexes and globs read [`crate::PATTERNS_READ_BYTES_MAX`] bytes
+//! of a request at most. Each then takes a value for one that it cannot read. A policy whose rules read so much of one form of
+//! a path is refused, so this concerns requests with several forms or values.
 //! If the token occurs more than once, its claims, and the user and plan that it may name, cannot be read. A restricting rule then
 //! matches whatever its tests on them are.
 //! A single value that is too long for a regex is ambiguous to that regex alone. `not` in `not` is no `not`.
@@ -29,7 +31,7 @@ use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::request::Request;
 use crate::value::cookie::{self, CookieReading};
 use crate::value::{Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, each_value, find};
-use crate::{Condition, HostPattern, KeySource, ValueTest};
+use crate::{Condition, HostPattern, KeySource, Regex, ValueTest};
 
 /// The longest text of what is found as an address, a network or a hash, in bytes.
 const SHORT_TEXT_BYTES_MAX: usize = 64;
@@ -79,7 +81,7 @@ fn host_matches(pattern: &HostPattern, host: &str) -> bool {
 fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view: View) -> bool {
     let mut scratch = Scratch::default();
     match find(source, request, view.trusts_upstream, &mut scratch) {
-        Lookup::One(found) => passes(&found, test, view.reading),
+        Lookup::One(found) => passes(&found, test, request, view.reading),
         Lookup::Missing => {
             matches!(test, ValueTest::Present)
                 && view.reading == Reading::Wide
@@ -87,7 +89,7 @@ fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view
         }
         Lookup::Encoded(_) | Lookup::Ambiguous(_) => view.reading.of_ambiguous(|| {
             let mut left = Left::of(source);
-            any_value(source, request, view, &mut |value| passes_raw(value, test, &mut left))
+            any_value(source, request, view, &mut |value| passes_raw(value, test, request, &mut left))
         }),
     }
 }
@@ -139,28 +141,28 @@ impl Left {
 }
 
 /// Whether one of several values passes, or cannot be read because too much was read before.
-fn passes_raw(value: &RawValue<'_>, test: &ValueTest, left: &mut Left) -> bool {
+fn passes_raw(value: &RawValue<'_>, test: &ValueTest, request: &Request<'_>, left: &mut Left) -> bool {
     match test {
         _ if matches!(value, RawValue::Unreadable) => true,
         ValueTest::Present => true,
         ValueTest::OneOf(values) => values.iter().any(|wanted| value.is(wanted)),
         ValueTest::Within(_) | ValueTest::Matches(_) if left.take_value().is_none() => true,
         ValueTest::Within(_) => match value.read(&mut Scratch::default()) {
-            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::One(found) => passes(&found, test, request, Reading::Wide),
             Lookup::Missing | Lookup::Encoded(_) | Lookup::Ambiguous(_) => false,
         },
         ValueTest::Matches(regex) => match value.read(&mut Scratch::default()) {
             Lookup::One(Found::Text(_, read)) => {
-                left.take_bytes(read.len()).is_none() || regex.is_match(read)
+                left.take_bytes(read.len()).is_none() || is_match(regex, read, request).unwrap_or(true)
             }
-            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::One(found) => passes(&found, test, request, Reading::Wide),
             Lookup::Missing => false,
             Lookup::Encoded(_) | Lookup::Ambiguous(_) => true,
         },
     }
 }
 
-fn passes(found: &Found<'_>, test: &ValueTest, reading: Reading) -> bool {
+fn passes(found: &Found<'_>, test: &ValueTest, request: &Request<'_>, reading: Reading) -> bool {
     match test {
         ValueTest::Present => true,
         ValueTest::OneOf(values) => values.iter().any(|value| match found {
@@ -171,17 +173,24 @@ fn passes(found: &Found<'_>, test: &ValueTest, reading: Reading) -> bool {
         }),
         ValueTest::Within(networks) => networks.iter().any(|network| is_within(found, network)),
         ValueTest::Matches(regex) => {
+            let is_match =
+                |text: &str| is_match(regex, text, request).unwrap_or_else(|| reading.of_ambiguous(|| true));
             if let Found::Text(_, text) = found {
-                if text.len() > REGEX_INPUT_BYTES_MAX {
-                    return reading.of_ambiguous(|| true);
-                }
-                return regex.is_match(text);
+                return is_match(text);
             }
             let mut bytes = [0; SHORT_TEXT_BYTES_MAX];
             let mut room = TextRoom::new(&mut bytes);
-            write!(room, "{found}").is_ok() && room.into_text().is_some_and(|text| regex.is_match(text))
+            write!(room, "{found}").is_ok() && room.into_text().is_some_and(is_match)
         }
     }
+}
+
+/// Whether a regex or glob matches a text; `None` if it cannot read the text whole: the text is too long, or too much of
+/// the request was read before.
+pub(super) fn is_match(regex: &Regex, text: &str, request: &Request<'_>) -> Option<bool> {
+    let bytes = text.len().min(regex.bytes_read_max());
+    let may_read = text.len() <= REGEX_INPUT_BYTES_MAX && request.take_pattern_bytes(bytes);
+    may_read.then(|| regex.is_match(text))
 }
 
 /// Addresses and networks are equal whatever their spelling.

@@ -1,11 +1,11 @@
 //! The bytes that all regexes and globs together read of the worst request.
 //!
-//! An upper bound: rules count together if they share the beginning of a path, whatever hosts, methods and clients they ask for.
+//! An upper bound for requests with one form of the path and one value of each name; of others, regexes and globs read no
+//! more than [`PATTERNS_READ_BYTES_MAX`] (see [`crate::condition::evaluation`]). Rules count together if they share the beginning of a path, whatever hosts, methods and clients they ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lead::Lead;
-use crate::condition::path_test::GLOB_FORMS_MAX;
 use crate::value::cookie;
 use crate::{Condition, KeySource, Mode, PathPattern, Policy, ValueTest};
 
@@ -74,7 +74,7 @@ fn bytes_read(condition: &Condition) -> usize {
         }
         Condition::Not(inner) => bytes_read(inner),
         Condition::Path(test) => match &test.pattern {
-            PathPattern::Glob { regex, .. } => GLOB_FORMS_MAX * regex.bytes_read_max(),
+            PathPattern::Glob { regex, .. } => regex.bytes_read_max(),
             PathPattern::Exact(_) | PathPattern::Prefix(_) | PathPattern::Template(_) => 0,
         },
         Condition::Value(KeySource::Cookie(_), ValueTest::Matches(regex)) => {

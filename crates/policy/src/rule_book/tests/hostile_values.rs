@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::against_the_naive::RawHeaders;
 use super::spellings::{BLOCKED, block, rule_on};
 use crate::built_by_hand::{header, is, path, policy, rule};
-use crate::{Condition, Facts, Headers, KeySource, Regex, Rule, RuleBook, Ruling, ValueTest, steps};
+use crate::{
+    Condition, Facts, Headers, KeySource, REGEX_INPUT_BYTES_MAX, Regex, Rule, RuleBook, Ruling, ValueTest,
+    steps,
+};
 
 /// Most bytes that all rules of [`rules_on`] look at, for each byte of the request.
 const STEPS_PER_BYTE_MAX: usize = 100;
@@ -140,16 +143,27 @@ fn a_header_is_tested_once_whatever_forms_the_path_has() {
     }
 }
 
-/// A glob reads 2,048 bytes of all forms of a path; the forms that follow match a restricting rule below its literal segments.
+/// A path with forms below several beginnings meets the patterns of all of them.
 #[test]
-fn a_glob_reads_2048_bytes_of_all_forms_of_a_path() {
-    let ruling = |pattern: &str, bytes: usize| {
-        let target = format!("/a/{}%2fy\\z%5c..%5cb%20", "x".repeat(bytes));
-        rule_on(&[block(path(pattern))], &Facts::new("GET", &target)).0
+fn all_patterns_together_read_1024000_bytes_of_one_request() {
+    let of_header = |below: &str, at: usize| {
+        let regex = Regex::new(&format!("wanted{at}")).unwrap();
+        block(Condition::All(vec![path(below), Condition::Value(header("x"), ValueTest::Matches(regex))]))
     };
-    assert_eq!(ruling("/a/*.png", 200), Ruling::ByBuckets);
-    assert_eq!(ruling("/a/*.png", 900), BLOCKED);
-    assert_eq!(ruling("/b/*.png", 900), Ruling::ByBuckets);
+    let rules: Vec<Rule> =
+        (0..600).flat_map(|at| ["/a/*", "/b/*"].map(|below| of_header(below, at))).collect();
+    let long = "x".repeat(REGEX_INPUT_BYTES_MAX);
+    let headers = RawHeaders(vec![("x", long.as_bytes())]);
+    let ruling = |rules: &[Rule], target: &str| {
+        rule_on(rules, &Facts { headers: &headers, ..Facts::new("GET", target) }).0
+    };
+    assert_eq!(ruling(&rules, "/a/x"), Ruling::ByBuckets);
+    assert_eq!(ruling(&rules, "/a/..%2f..%2fb/x"), Ruling::Blocked { rule: 1_000 });
+
+    let globs: Vec<Rule> = (0..600).map(|at| block(path(&format!("/a/*.png{at}")))).collect();
+    let target = |end: &str| format!("/a/{}{end}", &long[..1_000]);
+    assert_eq!(ruling(&globs, &target("y")), Ruling::ByBuckets);
+    assert!(matches!(ruling(&globs, &target("%2fy")), Ruling::Blocked { rule: 500.. }));
 }
 
 /// A restricting rule applies if there are too many values to look at.
