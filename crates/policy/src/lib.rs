@@ -100,3 +100,4 @@ pub use table_settings::{
     CLIENT_LOG_ENTRIES_MAX, MAX_KEYS_ASSUMED, TableRoom, TableSettings, log_entries_default,
 };
 pub use text::{EntryReader, Mistake, Mistakes, is_rate, rate_of, span_of};
+pub use value::has_other_spelling;

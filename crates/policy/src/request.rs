@@ -7,11 +7,12 @@ use std::cell::Cell;
 use arrayvec::ArrayVec;
 use serde_json::Value;
 
+use crate::blank::is_blank;
 use crate::path::{
     FormSet, NormalPath, PathForm, PathRoom, RarePaths, after_host, has_several_forms, most_dots, path_of,
     split_absolute,
 };
-use crate::value::fingerprint;
+use crate::value::{fingerprint, has_other_spelling};
 use crate::{Claims, Facts, MethodSet, PATTERNS_READ_BYTES_MAX};
 
 /// Longest name of a host, in bytes (DNS allows 253); a longer one counts as missing.
@@ -179,13 +180,15 @@ impl<'r> Request<'r> {
         }
     }
 
-    /// Whether there are no claims because the token's header field occurs more than once or is not UTF-8. Fields
-    /// that a proxy has joined by commas are several.
+    /// Whether there are no claims because the token's header field occurs more than once or in another spelling, is not
+    /// UTF-8, or holds a token that only some servers read. Fields that a proxy has joined by commas are several.
     pub(crate) fn has_ambiguous_token(&self) -> bool {
         let headers = self.facts.headers;
+        let is_readable = |value| !has_joined_tokens(value) && !has_unusual_blanks(value);
         matches!(self.facts.claims, Claims::None)
-            && headers.is_present(self.token_header)
-            && headers.get(self.token_header).is_none_or(has_joined_tokens)
+            && (headers.is_present(self.token_header)
+                && !headers.get(self.token_header).is_some_and(is_readable)
+                || has_other_spelling(headers, self.token_header))
     }
 
     /// Whether the user is not known because the token that may name it is ambiguous.
@@ -197,6 +200,14 @@ impl<'r> Request<'r> {
     pub(crate) fn take_pattern_bytes(&self, bytes: usize) -> bool {
         let left = self.pattern_bytes_left.get().checked_sub(bytes);
         left.inspect(|left| self.pattern_bytes_left.set(*left)).is_some()
+    }
+
+    /// Does work whose reading does not count.
+    pub(crate) fn without_counting<T>(&self, work: impl FnOnce() -> T) -> T {
+        let left = self.pattern_bytes_left.replace(usize::MAX);
+        let result = work();
+        self.pattern_bytes_left.set(left);
+        result
     }
 
     /// The client software, as far as its header names tell (X4); computed at most once.
@@ -214,6 +225,16 @@ fn has_joined_tokens(value: &str) -> bool {
         scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
     };
     value.contains(',') && value.split(',').any(is_bearer)
+}
+
+/// Whether `Bearer` and a token are separated otherwise than by spaces, or white space is within the token: the gate reads no
+/// such token, and servers that split at any white space do.
+fn has_unusual_blanks(value: &str) -> bool {
+    let value = value.trim_matches(is_blank);
+    let (scheme, token) = value.split_at_checked("bearer".len()).unwrap_or_default();
+    scheme.eq_ignore_ascii_case("bearer")
+        && token.starts_with(is_blank)
+        && token.trim_start_matches(' ').contains(is_blank)
 }
 
 /// An absolute target names the host, whatever the door or the `Host` field say (RFC 9112, 3.2.2): naming two gets nobody past a

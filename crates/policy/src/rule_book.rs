@@ -197,12 +197,17 @@ impl RuleBook {
     /// How many rules are looked at for a request: what a ruling costs grows with this, not with the number of rules.
     pub fn candidates(&self, facts: &Facts<'_>) -> usize {
         let mut room = RequestRoom::default();
-        let mut count = 0;
-        self.rules.candidates(&self.request(facts, &mut room), |_| {
-            count += 1;
+        self.candidates_of(&self.request(facts, &mut room)).len()
+    }
+
+    /// The rules that are looked at for a request, in order.
+    pub(crate) fn candidates_of(&self, request: &Request<'_>) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.rules.candidates(request, |position| {
+            found.push(position);
             true
         });
-        count
+        found
     }
 
     /// The first kill switch that governs the request and has not expired. At `until` itself it has.

@@ -24,6 +24,7 @@ use crate::key_source::CLIENT_BITS_V6;
 use crate::path::hex_value;
 use crate::request::Request;
 pub(crate) use every::{RawValue, each_value};
+pub use header::has_other_spelling;
 
 /// Maximum length of the value of a header, cookie, query parameter or claim, decoded, in bytes. A longer one is ambiguous.
 pub(crate) const VALUE_BYTES_MAX: usize = 4_096;
@@ -248,7 +249,7 @@ impl fmt::Display for Ambiguity {
             }
             Ambiguity::List => f.write_str("it is a list or occurs more than once"),
             Ambiguity::Token => {
-                f.write_str("the token's header field occurs more than once or cannot be decoded")
+                f.write_str("the token's header field occurs more than once or cannot be read")
             }
         }
     }

@@ -16,8 +16,7 @@ const OTHER_FIELDS_MAX: usize = 8;
 /// The value of the field if it occurs exactly once and is text, without the blanks around it.
 pub(super) fn find<'v>(headers: &'v dyn Headers, name: &str) -> Lookup<'v> {
     let text = headers.get(name);
-    let mut has_other = false;
-    each_other_name(headers, name, &mut |_| has_other = true);
+    let has_other = has_other_spelling(headers, name);
     match text.map(str::trim_ascii) {
         _ if has_other => {
             let is_repeated = text.is_some() || headers.is_present(name);
@@ -69,6 +68,13 @@ fn each_reading(line: &[u8], visit: &mut Visit<'_>) -> ControlFlow<()> {
     } else {
         ControlFlow::Continue(())
     }
+}
+
+/// Returns `true` if a field occurs whose name differs from this one by `_` and `-` alone: CGI and WSGI take it for this one.
+pub fn has_other_spelling(headers: &dyn Headers, name: &str) -> bool {
+    let mut has_other = false;
+    each_other_name(headers, name, &mut |_| has_other = true);
+    has_other
 }
 
 /// Shows the names of fields that differ from this one by `_` and `-`, as often as they occur.
