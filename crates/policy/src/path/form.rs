@@ -31,6 +31,7 @@ pub(super) enum Pass {
 }
 
 /// How a form is made.
+#[derive(Clone, Copy)]
 struct Reading {
     /// It is about the path after a host: `//host/a` and `/\host/a` are `/a` to URL parsers.
     is_after_host: bool,
