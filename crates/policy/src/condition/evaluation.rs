@@ -8,7 +8,8 @@
 //! | `allow`, allow order, override, tier of a group | fails | counts as met, so `not` fails |
 //!
 //! So a rule that restricts applies in every case of doubt, and a rule that favors in none. In the upper left field,
-//! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value), and a regex
+//! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value; in the lower row neither
+//! `present` nor its `not` holds for that), and a regex
 //! also matches a value that it cannot read whole: one that is not UTF-8 or has more than [`REGEX_INPUT_BYTES_MAX`] bytes.
 //! A regex reads at most so many bytes of all values of a name together, and a regex or network at most [`VALUES_READ_MAX`]
 //! values; each matches a value for which none are left. All regexes and globs read [`crate::PATTERNS_READ_BYTES_MAX`] bytes
@@ -84,7 +85,7 @@ fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view
         Lookup::One(found) => passes(&found, test, request, view.reading),
         Lookup::Missing => {
             matches!(test, ValueTest::Present)
-                && view.reading == Reading::Wide
+                && matches!(view.reading, Reading::Wide | Reading::StrictNegated)
                 && occurs(source, request, view)
         }
         Lookup::Encoded(_) | Lookup::Ambiguous(_) => view.reading.of_ambiguous(|| {
