@@ -10,6 +10,8 @@ pub(crate) fn is_blank(sign: char) -> bool {
 
 /// The first character and its length in bytes; `None` at the end.
 pub(crate) fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
+    #[cfg(test)]
+    crate::steps::count();
     let latin1 = (char::from(*bytes.first()?), 1);
     if latin1.0.is_ascii() {
         return Some(latin1);
@@ -19,6 +21,8 @@ pub(crate) fn first_char(bytes: &[u8]) -> Option<(char, usize)> {
 
 /// The last character and its length in bytes; `None` if there is none.
 fn last_char(bytes: &[u8]) -> Option<(char, usize)> {
+    #[cfg(test)]
+    crate::steps::count();
     let latin1 = (char::from(*bytes.last()?), 1);
     if latin1.0.is_ascii() {
         return Some(latin1);
@@ -45,12 +49,22 @@ pub(crate) fn chars(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> {
 }
 
 /// The bytes without the white space and control characters at their ends.
-pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
+    trim_end(trim_start(bytes))
+}
+
+/// The bytes without the white space and control characters at the beginning.
+pub(crate) fn trim_start(mut bytes: &[u8]) -> &[u8] {
     while let Some((sign, len)) = first_char(bytes)
         && is_blank(sign)
     {
         bytes = bytes.get(len..).unwrap_or_default();
     }
+    bytes
+}
+
+/// The bytes without the white space and control characters at the end.
+pub(crate) fn trim_end(mut bytes: &[u8]) -> &[u8] {
     while let Some((sign, len)) = last_char(bytes)
         && is_blank(sign)
     {

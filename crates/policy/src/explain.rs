@@ -126,10 +126,18 @@ impl RuleBook {
     pub fn explain(&self, facts: &Facts<'_>, unix_s: u64) -> Explanation {
         let mut room = RequestRoom::default();
         let request = self.request(facts, &mut room);
-        let mut tally = Tally::new();
-        let rules = 0..self.policy().rules.len();
-        let steps: Vec<Step> = rules.map(|rule| self.consider(rule, &request, &mut tally)).collect();
         let killed_by = self.killed_by(&request, unix_s);
+        let mut tally = Tally::new();
+        let candidates = self.candidates_of(&request);
+        let steps = (0..self.policy().rules.len()).map(|rule| {
+            // A ruling looks at candidates alone; what patterns of other rules read here must not change it.
+            if candidates.binary_search(&rule).is_ok() {
+                self.consider(rule, &request, &mut tally)
+            } else {
+                request.without_counting(|| self.consider(rule, &request, &mut tally))
+            }
+        });
+        let steps: Vec<Step> = steps.collect();
         let ruling = match killed_by {
             Some(switch) => Ruling::Killed { switch },
             None if self.refuses_path(&request) => Ruling::PathRefused,
@@ -147,8 +155,8 @@ impl RuleBook {
         Explanation {
             ruling,
             path: request.sent_path().folded().to_owned(),
-            decoded_path: path_in(PathForm::Decoded),
-            other_paths: PathForm::RARE.into_iter().filter_map(path_in).collect(),
+            decoded_path: path_in(PathForm::DECODED),
+            other_paths: PathForm::rare().filter_map(path_in).collect(),
             host: request.host().map(str::to_owned),
             kill_switches: self.explain_switches(&request, unix_s),
             rules: rules

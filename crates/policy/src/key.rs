@@ -14,6 +14,7 @@ mod text;
 mod typed;
 
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 
 use arrayvec::ArrayVec;
 use sha2::{Digest, Sha256};
@@ -123,10 +124,10 @@ impl Key {
                     values += 1;
                     if values > VALUES_READ_MAX || matches!(value, RawValue::Unreadable) {
                         spelt = Err(TooManyKeys);
-                    }
-                    if let (Ok(()), Lookup::One(found)) = (&spelt, value.read(&mut Scratch::default())) {
+                    } else if let Lookup::One(found) = value.read(&mut Scratch::default()) {
                         spelt = spell_on(&found, tries_left);
                     }
+                    if spelt.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 });
                 spelt
             }

@@ -56,6 +56,8 @@ mod value;
 
 #[cfg(test)]
 mod built_by_hand;
+#[cfg(test)]
+mod steps;
 
 pub use case::{Case, Expected, ExpectedWait, Step};
 pub use client::{Client, KeyShape};
@@ -98,3 +100,4 @@ pub use table_settings::{
     CLIENT_LOG_ENTRIES_MAX, MAX_KEYS_ASSUMED, TableRoom, TableSettings, log_entries_default,
 };
 pub use text::{EntryReader, Mistake, Mistakes, is_rate, rate_of, span_of};
+pub use value::has_other_spelling;

@@ -34,7 +34,7 @@ mod known_policies;
 
 use std::fmt;
 
-use crate::{Mode, Policy, Rule, Source, TableRoom};
+use crate::{Mode, Policy, Rule, Source, Stop, TableRoom};
 pub use kind::LintKind;
 use terms::Terms;
 
@@ -79,13 +79,18 @@ impl Policy {
 
     /// [`Policy::lints`] for an instance whose tables have this room.
     pub fn lints_for(&self, room: TableRoom) -> Vec<Lint> {
-        let book = Book::of(self, room);
+        self.lints_until(room, &Stop::default()).unwrap_or_default()
+    }
+
+    /// [`Policy::lints_for`]; ends between two rules with `None` after [`Stop::request`].
+    pub fn lints_until(&self, room: TableRoom, stop: &Stop) -> Option<Vec<Lint>> {
+        let book = Book::of(self, room, stop);
         let mut found = Vec::new();
         for lint in EVERY {
             lint(&book, &mut found);
         }
         found.sort_by(|a, b| (&a.source, a.line, a.kind).cmp(&(&b.source, b.line, b.kind)));
-        found
+        (!stop.is_requested()).then_some(found)
     }
 }
 
@@ -124,6 +129,7 @@ struct Book<'p> {
     rules: Vec<Subject<'p>>,
     /// Of each group, the positions in `rules`, in order.
     groups: Vec<Vec<usize>>,
+    stop: &'p Stop,
 }
 
 /// A rule that is judged.
@@ -134,7 +140,7 @@ struct Subject<'p> {
 }
 
 impl<'p> Book<'p> {
-    fn of(policy: &'p Policy, room: TableRoom) -> Book<'p> {
+    fn of(policy: &'p Policy, room: TableRoom, stop: &'p Stop) -> Book<'p> {
         let judged = policy.rules.iter().filter(|rule| rule.mode != Mode::Off && !rule.source.is_order());
         let rules: Vec<_> = judged.map(|rule| Subject { rule, terms: Terms::of(&rule.condition) }).collect();
         let mut groups = vec![Vec::new(); policy.groups.len()];
@@ -143,7 +149,12 @@ impl<'p> Book<'p> {
                 group.push(at);
             }
         }
-        Book { policy, room, rules, groups }
+        Book { policy, room, rules, groups, stop }
+    }
+
+    /// The rules that are judged, in order; none after a request to stop.
+    fn rules(&self) -> impl Iterator<Item = &Subject<'p>> + Clone {
+        self.rules.iter().take_while(|_| !self.stop.is_requested())
     }
 
     /// The rules of a group, in order.
@@ -171,6 +182,16 @@ impl Subject<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn judging_ends_after_a_request_to_stop() {
+        let policy = built_by_hand::policy([built_by_hand::rule("x")]);
+        let stop = Stop::default();
+        assert!(policy.lints_until(TableRoom::default(), &stop).is_some());
+        stop.request();
+        assert_eq!(policy.lints_until(TableRoom::default(), &stop), None);
+        assert_eq!(Book::of(&policy, TableRoom::default(), &stop).rules().count(), 0);
+    }
 
     #[test]
     fn a_lint_reads_as_one_line_with_place_rule_cure_and_name() {

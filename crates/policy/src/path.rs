@@ -1,23 +1,21 @@
 //! One spelling for every path (K6), so that variants of one path meet one rule.
 //!
 //! Promises that normalising twice changes nothing. No request allocates unless its path is unusual and long: longer than
-//! half of [`PATH_BYTES_ON_STACK`], or of [`RARE_PATH_BYTES_ON_STACK`] if it has encoded separators. Such a path is
+//! half of [`PATH_BYTES_ON_STACK`], or a tenth if it has encoded separators. Such a path is
 //! normalised on the heap, exactly, never cut off (the listener bounds targets). Knows nothing of patterns.
 
 mod form;
 
 use arrayvec::ArrayVec;
 
-use form::write_decoded;
-pub(crate) use form::{
-    FormSet, PathForm, after_host, has_parent_segment, has_several_forms, meant, without_blanks,
-};
+pub(crate) use form::{FormSet, PathForm, after_host, has_several_forms, meant, most_dots, without_blanks};
+use form::{Pass, PathShape, write_decoded};
 
 /// Room for the two views of a path that is not normal as it came, in bytes; longer ones go to the heap.
 const PATH_BYTES_ON_STACK: usize = 4_096;
 
-/// Room for the two views of a path in one of the rarer forms, in bytes.
-const RARE_PATH_BYTES_ON_STACK: usize = 512;
+/// Number of the rarer forms.
+const RARE_FORMS: usize = PathForm::COUNT - 2;
 
 /// The path of a request in its one spelling, seen in four ways: with or without case, with or without a final slash.
 #[derive(Debug, Clone, Copy)]
@@ -28,13 +26,13 @@ pub(crate) struct NormalPath<'p> {
 
 /// Where a path is written that is not normal as it came.
 #[derive(Debug, Default)]
-pub(crate) struct PathRoom<const ON_STACK: usize = PATH_BYTES_ON_STACK> {
-    stack: ArrayVec<u8, ON_STACK>,
+pub(crate) struct PathRoom {
+    stack: ArrayVec<u8, PATH_BYTES_ON_STACK>,
     heap: Vec<u8>,
 }
 
-/// Where a path is written in one of the rarer forms.
-pub(crate) type RarePathRoom = PathRoom<RARE_PATH_BYTES_ON_STACK>;
+/// A path in the rarer forms, each if the path has it.
+pub(crate) type RarePaths<'p> = [Option<NormalPath<'p>>; RARE_FORMS];
 
 /// The one spelling of `target`'s path, for literal patterns: what a request's path is compared with.
 ///
@@ -66,25 +64,44 @@ impl<'p> NormalPath<'p> {
             let len = write_normal(path.as_bytes(), first, false);
             text(first, len)
         };
-        let folded = second.get_mut(..cased.len()).unwrap_or_default();
-        folded.copy_from_slice(cased.as_bytes().get(..folded.len()).unwrap_or_default());
-        folded.make_ascii_lowercase();
-        let len = folded.len();
-        NormalPath { cased, folded: text(folded, len) }
+        NormalPath::of_cased(cased, second)
     }
 
-    /// The path of a target in a form other than [`PathForm::Sent`]. Nothing is decoded twice.
-    pub(crate) fn decoded<const ON_STACK: usize>(
-        target: &str,
-        form: PathForm,
-        room: &'p mut PathRoom<ON_STACK>,
-    ) -> NormalPath<'p> {
-        let path = form.part_of(path_of(target)).as_bytes();
-        let (first, second) = room.halves(Spelling::of(path).normal_bytes_max);
-        let len = write_decoded(path, form, second);
-        let len = write_normal(second.get(..len).unwrap_or_default(), first, form == PathForm::Dotted);
-        let cased = text(first, len);
-        let folded = second.get_mut(..cased.len()).unwrap_or_default();
+    /// The decoded form of a target's path. Nothing is decoded twice.
+    pub(crate) fn decoded(target: &str, room: &'p mut PathRoom) -> NormalPath<'p> {
+        let path = path_of(target);
+        let bytes = Spelling::of(path.as_bytes()).normal_bytes_max;
+        NormalPath::in_form(path, PathForm::DECODED, room.halves(bytes))
+    }
+
+    /// The rarer forms of a target's path.
+    pub(crate) fn rare(target: &str, room: &'p mut PathRoom) -> RarePaths<'p> {
+        let path = path_of(target);
+        let shape = PathShape::of(path);
+        let bytes = Spelling::of(path.as_bytes()).normal_bytes_max;
+        let count = PathForm::rare().filter(|form| shape.has(*form)).count();
+        let mut rooms = room.slice(2 * bytes * count).chunks_exact_mut(2 * bytes);
+        let mut forms = PathForm::rare();
+        std::array::from_fn(|_| {
+            let form = forms.next().filter(|form| shape.has(*form))?;
+            Some(NormalPath::in_form(path, form, rooms.next()?.split_at_mut(bytes)))
+        })
+    }
+
+    fn in_form(path: &str, form: PathForm, (first, second): (&'p mut [u8], &'p mut [u8])) -> NormalPath<'p> {
+        let (first_pass, second_pass) = form.passes();
+        let len = write_decoded(form.part_of(path).as_bytes(), first_pass, second);
+        let mut len = write_normal(second.get(..len).unwrap_or_default(), first, first_pass == Pass::Dotted);
+        if let Some(pass) = second_pass {
+            len = write_decoded(first.get(..len).unwrap_or_default(), pass, second);
+            len = write_normal(second.get(..len).unwrap_or_default(), first, pass == Pass::Dotted);
+        }
+        NormalPath::of_cased(text(first, len), second)
+    }
+
+    /// The path with its view without case, which is written into `room`.
+    fn of_cased(cased: &'p str, room: &'p mut [u8]) -> NormalPath<'p> {
+        let folded = room.get_mut(..cased.len()).unwrap_or_default();
         folded.copy_from_slice(cased.as_bytes().get(..folded.len()).unwrap_or_default());
         folded.make_ascii_lowercase();
         let len = folded.len();
@@ -111,16 +128,21 @@ impl<'p> NormalPath<'p> {
     }
 }
 
-impl<const ON_STACK: usize> PathRoom<ON_STACK> {
-    /// Two rooms of at least `bytes` each.
+impl PathRoom {
+    /// Two rooms of `bytes` each.
     fn halves(&mut self, bytes: usize) -> (&mut [u8], &mut [u8]) {
-        if bytes <= ON_STACK / 2 {
+        self.slice(2 * bytes).split_at_mut(bytes)
+    }
+
+    /// A room of `bytes`.
+    fn slice(&mut self, bytes: usize) -> &mut [u8] {
+        if bytes <= PATH_BYTES_ON_STACK {
             self.stack.clear();
-            self.stack.extend(std::iter::repeat_n(0, 2 * bytes));
-            self.stack.split_at_mut(bytes)
+            self.stack.extend(std::iter::repeat_n(0, bytes));
+            &mut self.stack
         } else {
-            self.heap = vec![0; 2 * bytes];
-            self.heap.split_at_mut(bytes)
+            self.heap = vec![0; bytes];
+            &mut self.heap
         }
     }
 }

@@ -7,12 +7,13 @@ use std::cell::Cell;
 use arrayvec::ArrayVec;
 use serde_json::Value;
 
+use crate::blank::is_blank;
 use crate::path::{
-    FormSet, NormalPath, PathForm, PathRoom, RarePathRoom, after_host, has_parent_segment, has_several_forms,
-    path_of, split_absolute,
+    FormSet, NormalPath, PathForm, PathRoom, RarePaths, after_host, has_several_forms, most_dots, path_of,
+    split_absolute,
 };
-use crate::value::fingerprint;
-use crate::{Claims, Facts, MethodSet};
+use crate::value::{fingerprint, has_other_spelling};
+use crate::{Claims, Facts, MethodSet, PATTERNS_READ_BYTES_MAX};
 
 /// Longest name of a host, in bytes (DNS allows 253); a longer one counts as missing.
 const HOST_BYTES_MAX: usize = 255;
@@ -25,13 +26,15 @@ pub(crate) struct Request<'r> {
     /// The decoded form of the path, of requests whose path has several forms.
     decoded: Lazy<NormalPath<'r>, &'r mut PathRoom>,
     /// The rarer forms of the path, of the same requests.
-    rare: Lazy<RarePaths<'r>, &'r mut RareRooms>,
+    rare: Lazy<RarePaths<'r>, &'r mut PathRoom>,
     /// The forms of the path that differ.
     forms: Cell<Option<FormSet>>,
     /// The header field of the token, in lower case.
     token_header: &'r str,
     host: Lazy<Option<&'r str>, &'r mut HostRoom>,
     fingerprint: Cell<Option<[u8; 32]>>,
+    /// Bytes that regexes and globs may still read.
+    pattern_bytes_left: Cell<usize>,
 }
 
 /// Where a request's path and host are written if they came in another spelling.
@@ -39,15 +42,9 @@ pub(crate) struct Request<'r> {
 pub(crate) struct RequestRoom {
     path: PathRoom,
     decoded: PathRoom,
-    rare: RareRooms,
+    rare: PathRoom,
     host: HostRoom,
 }
-
-/// A path in each of the rarer forms.
-type RarePaths<'r> = [NormalPath<'r>; PathForm::RARE.len()];
-
-/// Room for each of them.
-type RareRooms = [RarePathRoom; PathForm::RARE.len()];
 
 /// Room for the name of a host.
 type HostRoom = ArrayVec<u8, HOST_BYTES_MAX>;
@@ -93,6 +90,7 @@ impl<'r> Request<'r> {
             token_header: "authorization",
             host: Lazy::new(&mut room.host),
             fingerprint: Cell::new(None),
+            pattern_bytes_left: Cell::new(PATTERNS_READ_BYTES_MAX),
         }
     }
 
@@ -105,13 +103,10 @@ impl<'r> Request<'r> {
 
     /// The path of its target in this form, one of [`Request::forms`].
     pub(crate) fn path(&self, form: PathForm) -> NormalPath<'r> {
-        match form {
-            PathForm::Sent => self.sent_path(),
-            PathForm::Decoded => self.decoded_path(),
-            rare => {
-                let at = PathForm::RARE.iter().position(|form| *form == rare);
-                at.and_then(|at| self.rare_paths().get(at).copied()).unwrap_or(NormalPath::ROOT)
-            }
+        match form.number().checked_sub(2) {
+            Some(rare) => self.rare_paths().get(rare).copied().flatten().unwrap_or(NormalPath::ROOT),
+            None if form == PathForm::SENT => self.sent_path(),
+            None => self.decoded_path(),
         }
     }
 
@@ -140,30 +135,23 @@ impl<'r> Request<'r> {
 
     #[cold]
     fn different_forms(&self) -> FormSet {
-        let mut paths: ArrayVec<NormalPath<'r>, { PathForm::ALL.len() }> = ArrayVec::new();
-        let all = [self.sent_path(), self.read_decoded()].into_iter().chain(self.rare_paths());
-        PathForm::ALL.into_iter().zip(all).fold(FormSet::NONE, |forms, (form, path)| {
-            if paths.iter().any(|other| other.is(path)) {
-                return forms;
+        let mut paths: ArrayVec<NormalPath<'r>, { PathForm::COUNT }> = ArrayVec::new();
+        let all = [self.sent_path(), self.read_decoded()].map(Some).into_iter().chain(self.rare_paths());
+        PathForm::all().zip(all).fold(FormSet::NONE, |forms, (form, path)| match path {
+            Some(path) if !paths.iter().any(|other| other.is(path)) => {
+                paths.push(path);
+                forms.with(form)
             }
-            paths.push(path);
-            forms.with(form)
+            _ => forms,
         })
     }
 
     fn read_decoded(&self) -> NormalPath<'r> {
-        let target = self.facts.target;
-        self.decoded.get(NormalPath::ROOT, |room| NormalPath::decoded(target, PathForm::Decoded, room))
+        self.decoded.get(NormalPath::ROOT, |room| NormalPath::decoded(self.facts.target, room))
     }
 
     fn rare_paths(&self) -> RarePaths<'r> {
-        self.rare.get([NormalPath::ROOT; PathForm::RARE.len()], |rooms| {
-            let mut forms = PathForm::RARE.into_iter();
-            rooms.each_mut().map(|room| match forms.next() {
-                Some(form) => NormalPath::decoded(self.facts.target, form, room),
-                None => NormalPath::ROOT,
-            })
-        })
+        self.rare.get([None; _], |room| NormalPath::rare(self.facts.target, room))
     }
 
     /// Whether servers read the path in different ways.
@@ -175,7 +163,7 @@ impl<'r> Request<'r> {
     /// which a client could vary one and keep another.
     pub(crate) fn has_ambiguous_path(&self) -> bool {
         let path = path_of(self.facts.target);
-        self.forms() != FormSet::SENT && (after_host(path).is_some() || has_parent_segment(path.as_bytes()))
+        self.forms() != FormSet::SENT && (after_host(path).is_some() || most_dots(path.as_bytes()) == 2)
     }
 
     /// In lower case, without port or final dot; `None` if there is none.
@@ -192,18 +180,34 @@ impl<'r> Request<'r> {
         }
     }
 
-    /// Whether there are no claims because the token's header field occurs more than once or is not UTF-8. Fields
-    /// that a proxy has joined by commas are several.
+    /// Whether there are no claims because the token's header field occurs more than once or in another spelling, is not
+    /// UTF-8, or holds a token that only some servers read. Fields that a proxy has joined by commas are several.
     pub(crate) fn has_ambiguous_token(&self) -> bool {
         let headers = self.facts.headers;
+        let is_readable = |value| !has_joined_tokens(value) && !has_unusual_blanks(value);
         matches!(self.facts.claims, Claims::None)
-            && headers.is_present(self.token_header)
-            && headers.get(self.token_header).is_none_or(has_joined_tokens)
+            && (headers.is_present(self.token_header)
+                && !headers.get(self.token_header).is_some_and(is_readable)
+                || has_other_spelling(headers, self.token_header))
     }
 
     /// Whether the user is not known because the token that may name it is ambiguous.
     pub(crate) fn has_ambiguous_user(&self) -> bool {
         self.facts.user.is_none_or(str::is_empty) && self.has_ambiguous_token()
+    }
+
+    /// Takes off bytes that a regex or glob is to read. Returns `false` if too few are left.
+    pub(crate) fn take_pattern_bytes(&self, bytes: usize) -> bool {
+        let left = self.pattern_bytes_left.get().checked_sub(bytes);
+        left.inspect(|left| self.pattern_bytes_left.set(*left)).is_some()
+    }
+
+    /// Does work whose reading does not count.
+    pub(crate) fn without_counting<T>(&self, work: impl FnOnce() -> T) -> T {
+        let left = self.pattern_bytes_left.replace(usize::MAX);
+        let result = work();
+        self.pattern_bytes_left.set(left);
+        result
     }
 
     /// The client software, as far as its header names tell (X4); computed at most once.
@@ -221,6 +225,16 @@ fn has_joined_tokens(value: &str) -> bool {
         scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer"))
     };
     value.contains(',') && value.split(',').any(is_bearer)
+}
+
+/// Whether `Bearer` and a token are separated otherwise than by spaces, or white space is within the token: the gate reads no
+/// such token, and servers that split at any white space do.
+fn has_unusual_blanks(value: &str) -> bool {
+    let value = value.trim_matches(is_blank);
+    let (scheme, token) = value.split_at_checked("bearer".len()).unwrap_or_default();
+    scheme.eq_ignore_ascii_case("bearer")
+        && token.starts_with(is_blank)
+        && token.trim_start_matches(' ').contains(is_blank)
 }
 
 /// An absolute target names the host, whatever the door or the `Host` field say (RFC 9112, 3.2.2): naming two gets nobody past a

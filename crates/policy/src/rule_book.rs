@@ -15,7 +15,7 @@ use std::net::IpAddr;
 
 use tollgate_core::CHARGES_MAX;
 
-use crate::condition::evaluation::holds;
+use crate::condition::evaluation::{forms_met, holds};
 use crate::condition::reading::{Reading, View};
 use crate::cost::price;
 use crate::index::{Index, Weight};
@@ -174,7 +174,7 @@ impl RuleBook {
     /// How the rule at this position reads the path as sent.
     pub(crate) fn view_of(&self, position: usize, rule: &Rule) -> View {
         let reading = self.readings.get(position).copied().unwrap_or(Reading::Strict);
-        View { trusts_upstream: rule.trusts_upstream_claims, reading, form: PathForm::Sent }
+        View { trusts_upstream: rule.trusts_upstream_claims, reading, form: PathForm::SENT }
     }
 
     /// How a rule whose condition does not hold reads the form of the path that fails.
@@ -197,12 +197,17 @@ impl RuleBook {
     /// How many rules are looked at for a request: what a ruling costs grows with this, not with the number of rules.
     pub fn candidates(&self, facts: &Facts<'_>) -> usize {
         let mut room = RequestRoom::default();
-        let mut count = 0;
-        self.rules.candidates(&self.request(facts, &mut room), |_| {
-            count += 1;
+        self.candidates_of(&self.request(facts, &mut room)).len()
+    }
+
+    /// The rules that are looked at for a request, in order.
+    pub(crate) fn candidates_of(&self, request: &Request<'_>) -> Vec<usize> {
+        let mut found = Vec::new();
+        self.rules.candidates(request, |position| {
+            found.push(position);
             true
         });
-        count
+        found
     }
 
     /// The first kill switch that governs the request and has not expired. At `until` itself it has.
@@ -275,7 +280,7 @@ impl RuleBook {
 /// Whether the kill switch is about the request, whichever form of the path is meant.
 pub(crate) fn governs(switch: &KillSwitch, request: &Request<'_>) -> bool {
     let trusts_upstream = switch.trusts_upstream_claims;
-    let view = View { trusts_upstream, reading: Reading::Wide, form: PathForm::Sent };
+    let view = View { trusts_upstream, reading: Reading::Wide, form: PathForm::SENT };
     Forms::met_by(&switch.condition, request, view).is_any()
 }
 
@@ -291,12 +296,7 @@ impl Forms {
     #[inline]
     fn met_by(condition: &Condition, request: &Request<'_>, view: View) -> Forms {
         let all = request.forms();
-        if all == FormSet::SENT {
-            let is_met = holds(condition, request, View { form: PathForm::Sent, ..view });
-            return Forms { met: if is_met { all } else { FormSet::NONE }, all };
-        }
-        let is_met = |form: &PathForm| holds(condition, request, View { form: *form, ..view });
-        Forms { met: all.iter().filter(is_met).fold(FormSet::NONE, FormSet::with), all }
+        Forms { met: forms_met(condition, request, view, all), all }
     }
 
     /// Whether the condition holds for at least one form.

@@ -24,6 +24,7 @@ use crate::key_source::CLIENT_BITS_V6;
 use crate::path::hex_value;
 use crate::request::Request;
 pub(crate) use every::{RawValue, each_value};
+pub use header::has_other_spelling;
 
 /// Maximum length of the value of a header, cookie, query parameter or claim, decoded, in bytes. A longer one is ambiguous.
 pub(crate) const VALUE_BYTES_MAX: usize = 4_096;
@@ -248,7 +249,7 @@ impl fmt::Display for Ambiguity {
             }
             Ambiguity::List => f.write_str("it is a list or occurs more than once"),
             Ambiguity::Token => {
-                f.write_str("the token's header field occurs more than once or cannot be decoded")
+                f.write_str("the token's header field occurs more than once or cannot be read")
             }
         }
     }
@@ -267,6 +268,15 @@ impl fmt::Display for Found<'_> {
 }
 
 impl Scratch {
+    /// Writes all bytes; `None` if there are more than [`VALUE_BYTES_MAX`].
+    fn write(&mut self, bytes: &mut dyn Iterator<Item = u8>) -> Option<&[u8]> {
+        self.bytes.clear();
+        for byte in bytes {
+            self.bytes.try_push(byte).ok()?;
+        }
+        Some(&self.bytes)
+    }
+
     /// The whole room.
     fn room(&mut self) -> &mut [u8] {
         self.bytes = ArrayVec::from([0; VALUE_BYTES_MAX]);
@@ -275,18 +285,22 @@ impl Scratch {
 }
 
 /// The bytes that are meant by percent-encoding: `%41` is `A`, `+` is `plus`; a `%` without two hexadecimal digits is itself.
-fn percent_decoded(text: &[u8], plus: u8) -> impl Iterator<Item = u8> {
-    let mut rest = text;
+fn percent_decoded(bytes: impl Iterator<Item = u8> + Clone, plus: u8) -> impl Iterator<Item = u8> + Clone {
+    let mut rest = bytes;
     std::iter::from_fn(move || {
-        let (&first, after) = rest.split_first()?;
-        rest = after;
-        if let (b'%', [high, low, after @ ..]) = (first, after)
-            && let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low))
-        {
-            rest = after;
-            return Some(high << 4 | low);
+        #[cfg(test)]
+        crate::steps::count();
+        match rest.next()? {
+            b'%' => {
+                let mut after = rest.clone();
+                let mut digit = || after.next().and_then(hex_value);
+                let (Some(high), Some(low)) = (digit(), digit()) else { return Some(b'%') };
+                rest = after;
+                Some(high << 4 | low)
+            }
+            b'+' => Some(plus),
+            byte => Some(byte),
         }
-        Some(if first == b'+' { plus } else { first })
     })
 }
 

@@ -245,7 +245,7 @@ fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
     let banner = |server: &Server| server.said.iter().find(|line| line.contains("store ")).unwrap().clone();
     let by_memory = place.start_with(&[]);
     let said = banner(&by_memory);
-    let keys: usize = said.split("memory, ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let keys: usize = said.split("memory (").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     end(by_memory);
     fs::remove_file(&place.file).unwrap();
 
@@ -256,7 +256,7 @@ fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
     let server = place.start_with(&[]);
     let said = banner(&server);
     assert!(
-        said.contains(&format!("memory, {other} keys (as in the snapshot; without it {keys} ")),
+        said.contains(&format!("memory ({other} keys, from the snapshot; {keys} without it ")),
         "{said}"
     );
     assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));

@@ -8,45 +8,68 @@
 //! | `allow`, allow order, override, tier of a group | fails | counts as met, so `not` fails |
 //!
 //! So a rule that restricts applies in every case of doubt, and a rule that favors in none. In the upper left field,
-//! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value), and a regex
+//! equality and lists compare byte by byte, `present` holds if the name occurs (even with an empty value; in the lower row neither
+//! `present` nor its `not` holds for that), and a regex
 //! also matches a value that it cannot read whole: one that is not UTF-8 or has more than [`REGEX_INPUT_BYTES_MAX`] bytes.
 //! A regex reads at most so many bytes of all values of a name together, and a regex or network at most [`VALUES_READ_MAX`]
-//! values; each matches a value for which none are left.
+//! values; each matches a value for which none are left. All regexes and globs read [`crate::PATTERNS_READ_BYTES_MAX`] bytes
+//! of a request at most. Each then takes a value for one that it cannot read. A policy whose rules read so much of one form of
+//! a path is refused, so this concerns requests with several forms or values.
 //! If the token occurs more than once, its claims, and the user and plan that it may name, cannot be read. A restricting rule then
 //! matches whatever its tests on them are.
 //! A single value that is too long for a regex is ambiguous to that regex alone. `not` in `not` is no `not`.
 
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 
 use ipnet::IpNet;
 
 use super::path_test;
 use super::reading::{Reading, View};
-use crate::path::hex_value;
+use crate::path::{FormSet, hex_value};
 use crate::regex::REGEX_INPUT_BYTES_MAX;
 use crate::request::Request;
-use crate::value::{
-    Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, cookie, each_value, find,
-};
-use crate::{Condition, HostPattern, KeySource, ValueTest};
+use crate::value::cookie::{self, CookieReading};
+use crate::value::{Found, Lookup, PartKind, RawValue, Scratch, TextRoom, VALUES_READ_MAX, each_value, find};
+use crate::{Condition, HostPattern, KeySource, Regex, ValueTest};
 
 /// The longest text of what is found as an address, a network or a hash, in bytes.
 const SHORT_TEXT_BYTES_MAX: usize = 64;
 
-/// Whether `condition` holds. As deep as the condition, which the parser bounds.
+/// Whether `condition` holds for the form of the path that `view` names.
 pub(crate) fn holds(condition: &Condition, request: &Request<'_>, view: View) -> bool {
-    match condition {
+    forms_met(condition, request, view, FormSet::of(view.form)) != FormSet::NONE
+}
+
+/// The forms of the path, out of `forms`, for which `condition` holds. Evaluates each test at most once; those of paths
+/// for each form. As deep as the condition, which the parser bounds.
+pub(crate) fn forms_met(condition: &Condition, request: &Request<'_>, view: View, forms: FormSet) -> FormSet {
+    let is_met = match condition {
         Condition::Always => true,
-        Condition::All(all) => all.iter().all(|one| holds(one, request, view)),
-        Condition::Any(any) => any.iter().any(|one| holds(one, request, view)),
-        Condition::Not(inner) => !holds(inner, request, view.negated()),
-        Condition::Path(test) => path_test::holds(test, request.path(view.form), view.reading),
+        Condition::All(all) => {
+            return all.iter().fold(forms, |met, one| match met {
+                FormSet::NONE => met,
+                met => forms_met(one, request, view, met),
+            });
+        }
+        Condition::Any(any) => {
+            let unmet = any.iter().fold(forms, |unmet, one| match unmet {
+                FormSet::NONE => unmet,
+                unmet => unmet.without(forms_met(one, request, view, unmet)),
+            });
+            return forms.without(unmet);
+        }
+        Condition::Not(inner) => {
+            return forms.without(forms_met(inner, request, view.negated(), forms));
+        }
+        Condition::Path(test) => return path_test::forms_met(test, request, forms, view.reading),
         Condition::Method(methods) => methods.meets(request.method),
         Condition::Host(pattern) => request.host().is_some_and(|host| host_matches(pattern, host)),
         Condition::Value(source, test) => value_holds(source, test, request, view),
         Condition::Client(client) => client.is(request, view.reading),
-    }
+    };
+    if is_met { forms } else { FormSet::NONE }
 }
 
 fn host_matches(pattern: &HostPattern, host: &str) -> bool {
@@ -59,27 +82,37 @@ fn host_matches(pattern: &HostPattern, host: &str) -> bool {
 fn value_holds(source: &KeySource, test: &ValueTest, request: &Request<'_>, view: View) -> bool {
     let mut scratch = Scratch::default();
     match find(source, request, view.trusts_upstream, &mut scratch) {
-        Lookup::One(found) => passes(&found, test, view.reading),
+        Lookup::One(found) => passes(&found, test, request, view.reading),
         Lookup::Missing => {
             matches!(test, ValueTest::Present)
-                && view.reading == Reading::Wide
+                && matches!(view.reading, Reading::Wide | Reading::StrictNegated)
                 && occurs(source, request, view)
         }
         Lookup::Encoded(_) | Lookup::Ambiguous(_) => view.reading.of_ambiguous(|| {
-            let (mut is_met, mut left) = (false, Left::of(source));
-            each_value(source, request, view.trusts_upstream, &mut |value| {
-                is_met = is_met || passes_raw(&value, test, &mut left);
-            });
-            is_met
+            let mut left = Left::of(source);
+            any_value(source, request, view, &mut |value| passes_raw(value, test, request, &mut left))
         }),
     }
 }
 
 /// Whether the name occurs, if only with an empty value.
 fn occurs(source: &KeySource, request: &Request<'_>, view: View) -> bool {
-    let mut occurs = false;
-    each_value(source, request, view.trusts_upstream, &mut |_| occurs = true);
-    occurs
+    any_value(source, request, view, &mut |_| true)
+}
+
+/// Whether one of the values of a name passes. Looks at no value after it.
+fn any_value(
+    source: &KeySource,
+    request: &Request<'_>,
+    view: View,
+    passes: &mut dyn FnMut(&RawValue<'_>) -> bool,
+) -> bool {
+    let mut is_met = false;
+    each_value(source, request, view.trusts_upstream, &mut |value| {
+        is_met = passes(&value);
+        if is_met { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    is_met
 }
 
 /// How much one test may still read of all values of a name together, so that many values cost no more time than one.
@@ -109,49 +142,56 @@ impl Left {
 }
 
 /// Whether one of several values passes, or cannot be read because too much was read before.
-fn passes_raw(value: &RawValue<'_>, test: &ValueTest, left: &mut Left) -> bool {
+fn passes_raw(value: &RawValue<'_>, test: &ValueTest, request: &Request<'_>, left: &mut Left) -> bool {
     match test {
         _ if matches!(value, RawValue::Unreadable) => true,
         ValueTest::Present => true,
         ValueTest::OneOf(values) => values.iter().any(|wanted| value.is(wanted)),
         ValueTest::Within(_) | ValueTest::Matches(_) if left.take_value().is_none() => true,
         ValueTest::Within(_) => match value.read(&mut Scratch::default()) {
-            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::One(found) => passes(&found, test, request, Reading::Wide),
             Lookup::Missing | Lookup::Encoded(_) | Lookup::Ambiguous(_) => false,
         },
         ValueTest::Matches(regex) => match value.read(&mut Scratch::default()) {
             Lookup::One(Found::Text(_, read)) => {
-                left.take_bytes(read.len()).is_none() || regex.is_match(read)
+                left.take_bytes(read.len()).is_none() || is_match(regex, read, request).unwrap_or(true)
             }
-            Lookup::One(found) => passes(&found, test, Reading::Wide),
+            Lookup::One(found) => passes(&found, test, request, Reading::Wide),
             Lookup::Missing => false,
             Lookup::Encoded(_) | Lookup::Ambiguous(_) => true,
         },
     }
 }
 
-fn passes(found: &Found<'_>, test: &ValueTest, reading: Reading) -> bool {
+fn passes(found: &Found<'_>, test: &ValueTest, request: &Request<'_>, reading: Reading) -> bool {
     match test {
         ValueTest::Present => true,
         ValueTest::OneOf(values) => values.iter().any(|value| match found {
             Found::Text(PartKind::Cookie, sent) if reading == Reading::Wide => {
-                cookie::is_reading_of(sent.as_bytes(), value)
+                CookieReading::Plain(sent.as_bytes()).is(value)
             }
             found => is_equal(found, value),
         }),
         ValueTest::Within(networks) => networks.iter().any(|network| is_within(found, network)),
         ValueTest::Matches(regex) => {
+            let is_match =
+                |text: &str| is_match(regex, text, request).unwrap_or_else(|| reading.of_ambiguous(|| true));
             if let Found::Text(_, text) = found {
-                if text.len() > REGEX_INPUT_BYTES_MAX {
-                    return reading.of_ambiguous(|| true);
-                }
-                return regex.is_match(text);
+                return is_match(text);
             }
             let mut bytes = [0; SHORT_TEXT_BYTES_MAX];
             let mut room = TextRoom::new(&mut bytes);
-            write!(room, "{found}").is_ok() && room.into_text().is_some_and(|text| regex.is_match(text))
+            write!(room, "{found}").is_ok() && room.into_text().is_some_and(is_match)
         }
     }
+}
+
+/// Whether a regex or glob matches a text; `None` if it cannot read the text whole: the text is too long, or too much of
+/// the request was read before.
+pub(super) fn is_match(regex: &Regex, text: &str, request: &Request<'_>) -> Option<bool> {
+    let bytes = text.len().min(regex.bytes_read_max());
+    let may_read = text.len() <= REGEX_INPUT_BYTES_MAX && request.take_pattern_bytes(bytes);
+    may_read.then(|| regex.is_match(text))
 }
 
 /// Addresses and networks are equal whatever their spelling.

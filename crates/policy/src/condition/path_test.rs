@@ -1,24 +1,30 @@
 //! Whether a path meets a pattern, as strictly as the pattern says.
 
+use super::evaluation::is_match;
 use super::reading::Reading;
-use crate::path::NormalPath;
-use crate::regex::REGEX_INPUT_BYTES_MAX;
+use crate::path::{FormSet, NormalPath};
+use crate::request::Request;
 use crate::{PathPattern, PathTest};
 
-/// Whether the path is one of those that the test means. A glob cannot read a path of more than
-/// [`REGEX_INPUT_BYTES_MAX`] bytes whole: below the glob's literal segments such a path is ambiguous.
-pub(crate) fn holds(test: &PathTest, path: NormalPath<'_>, reading: Reading) -> bool {
+/// The forms of the path, out of `forms`, for which the test holds.
+pub(crate) fn forms_met(test: &PathTest, request: &Request<'_>, forms: FormSet, reading: Reading) -> FormSet {
+    let is_met = |form: &_| holds(test, request.path(*form), request, reading);
+    forms.iter().filter(is_met).fold(FormSet::NONE, FormSet::with)
+}
+
+/// Whether the path is one of those that the test means. A path that a glob cannot read whole is ambiguous below the
+/// glob's literal segments.
+fn holds(test: &PathTest, path: NormalPath<'_>, request: &Request<'_>, reading: Reading) -> bool {
     let path = path.view(test.is_case_sensitive, test.keeps_trailing_slash);
     match &test.pattern {
         PathPattern::Exact(exact) => **exact == *path,
         PathPattern::Prefix(prefix) => is_below(path, prefix),
         PathPattern::Template(template) => follows(path, template),
-        PathPattern::Glob { literal, .. } if path.len() > REGEX_INPUT_BYTES_MAX => {
+        PathPattern::Glob { regex, literal, .. } => is_match(regex, path, request).unwrap_or_else(|| {
             let mut segments = path.split('/').skip(1);
             let begins = literal.iter().all(|expected| segments.next() == Some(&**expected));
             begins && reading.of_ambiguous(|| true)
-        }
-        PathPattern::Glob { regex, .. } => regex.is_match(path),
+        }),
     }
 }
 
@@ -47,16 +53,21 @@ fn follows(path: &str, template: &[Option<Box<str>>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::PathRoom;
+    use crate::Facts;
+    use crate::request::RequestRoom;
+
+    fn meets(test: &PathTest, target: &str) -> bool {
+        let (facts, mut room) = (Facts::new("GET", target), RequestRoom::default());
+        let request = Request::new(&facts, &mut room);
+        forms_met(test, &request, FormSet::SENT, Reading::Wide) == FormSet::SENT
+    }
 
     fn strict(pattern: PathPattern, target: &str) -> bool {
-        let test = PathTest { pattern, is_case_sensitive: true, keeps_trailing_slash: true };
-        holds(&test, NormalPath::of(target, &mut PathRoom::default()), Reading::Wide)
+        meets(&PathTest { pattern, is_case_sensitive: true, keeps_trailing_slash: true }, target)
     }
 
     fn lenient(pattern: PathPattern, target: &str) -> bool {
-        let test = PathTest { pattern, is_case_sensitive: false, keeps_trailing_slash: false };
-        holds(&test, NormalPath::of(target, &mut PathRoom::default()), Reading::Wide)
+        meets(&PathTest { pattern, is_case_sensitive: false, keeps_trailing_slash: false }, target)
     }
 
     fn template(text: &str) -> PathPattern {

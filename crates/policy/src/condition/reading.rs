@@ -1,7 +1,7 @@
 //! How a rule reads a request: what ambiguous values count as, and which form of the path it looks at.
 
 use crate::path::PathForm;
-use crate::{Action, Policy, Rule};
+use crate::{Action, Mode, Policy, Rule};
 
 /// Result of a test of an ambiguous value. The table is in [`super::evaluation`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct View {
 impl Reading {
     /// How the rule at this position of the policy reads ambiguous values.
     ///
-    /// A rule of a group is a tier, unless all others of its group are overrides that stand before it.
+    /// A rule of a group is a tier, unless all others of its group are off or overrides that stand before it.
     pub(crate) fn of_rule(policy: &Policy, rule: &Rule) -> Reading {
         match rule.action {
             Action::Block => Reading::Wide,
@@ -36,8 +36,8 @@ impl Reading {
             Action::Limit(_) if rule.overrides.is_some() => Reading::Strict,
             Action::Limit(_) => {
                 let group = rule.group.and_then(|group| policy.groups.get(group));
-                let is_tier =
-                    |at: &&usize| policy.rules.get(**at).is_some_and(|rule| rule.overrides.is_none());
+                let is_live_tier = |rule: &Rule| rule.overrides.is_none() && rule.mode != Mode::Off;
+                let is_tier = |at: &&usize| policy.rules.get(**at).is_some_and(is_live_tier);
                 let tiers = group.map_or(0, |group| group.rules.iter().filter(is_tier).take(2).count());
                 if tiers > 1 { Reading::Strict } else { Reading::Wide }
             }

@@ -159,6 +159,6 @@ pub(super) fn why_switch_does_not_apply(
         return Some(format!("it expired {ago} ago"));
     }
     let view =
-        View { trusts_upstream: switch.trusts_upstream_claims, reading: Reading::Wide, form: PathForm::Sent };
+        View { trusts_upstream: switch.trusts_upstream_claims, reading: Reading::Wide, form: PathForm::SENT };
     (!governs(switch, request)).then(|| why_not(&switch.condition, request, view))
 }

@@ -280,7 +280,7 @@ fn why_a_cookie_and_a_token_are_ambiguous_is_said() {
     );
     assert_eq!(
         told(Condition::Client(crate::Client::User("bob".into()))),
-        "its condition holds; `user` is ambiguous (the token's header field occurs more than once or cannot be decoded); \
+        "its condition holds; `user` is ambiguous (the token's header field occurs more than once or cannot be read); \
          this rule matches if any of its values does"
     );
 }

@@ -1,6 +1,7 @@
 //! The bytes that all regexes and globs together read of the worst request.
 //!
-//! An upper bound: rules count together if they share the beginning of a path, whatever hosts, methods and clients they ask for.
+//! An upper bound for requests with one form of the path and one value of each name; of others, regexes and globs read no
+//! more than [`PATTERNS_READ_BYTES_MAX`] (see [`crate::condition::evaluation`]). Rules count together if they share the beginning of a path, whatever hosts, methods and clients they ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -42,7 +42,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let writes = Condition::Not(Box::new(Condition::Method(reads)));
     let writes = Terms::of(&writes);
     let slow = book.company(is_slow);
-    for subject in book.rules.iter().filter(|subject| matches!(subject.rule.action, Action::Limit(_))) {
+    for subject in book.rules().filter(|subject| matches!(subject.rule.action, Action::Limit(_))) {
         if subject.always_limits() && is_slow(subject) {
             continue;
         }

@@ -14,7 +14,7 @@ const TOKENS_MAX: Tokens = Tokens::from_micros(1_000 * 1_000_000);
 
 /// `burst-below-rate` and `absurd-burst`, of token buckets.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    found.extend(book.rules.iter().filter_map(judge));
+    found.extend(book.rules().filter_map(judge));
 }
 
 fn judge(subject: &Subject<'_>) -> Option<Lint> {

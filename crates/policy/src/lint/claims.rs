@@ -13,7 +13,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     if book.policy.jwt.is_some() {
         return;
     }
-    for subject in book.rules.iter().filter(|subject| !subject.rule.trusts_upstream_claims) {
+    for subject in book.rules().filter(|subject| !subject.rule.trusts_upstream_claims) {
         let in_key = subject.rule.keys.iter().find(|part| is_claim(part));
         let in_match = || claim_tested(subject).filter(|_| !has_fallback(book, subject));
         if let Some(claim) = in_key.or_else(in_match) {

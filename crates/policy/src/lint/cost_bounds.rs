@@ -11,7 +11,7 @@ use crate::{Action, CostSource};
 
 /// `unbounded-cost`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    found.extend(book.rules.iter().filter_map(judge));
+    found.extend(book.rules().filter_map(judge));
 }
 
 fn judge(subject: &Subject<'_>) -> Option<Lint> {

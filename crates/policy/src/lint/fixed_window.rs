@@ -14,7 +14,7 @@ const QUOTA_WINDOW_MIN: Span = Span::from_secs(86_400);
 /// `fixed-window`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let others = book.company(is_other_algorithm);
-    for subject in &book.rules {
+    for subject in book.rules() {
         let Action::Limit(Algorithm::FixedWindow(window)) = subject.rule.action else { continue };
         let is_quota = window.window().length() >= QUOTA_WINDOW_MIN;
         if is_quota && others.limits(subject, &subject.terms) {

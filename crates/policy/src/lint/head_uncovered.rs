@@ -16,10 +16,10 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
             .iter()
             .any(|term| term.tests_methods() && term.methods().meets(MethodSet::of("HEAD")))
     };
-    if book.rules.iter().filter(restricts).any(names_head) {
+    if book.rules().filter(restricts).any(names_head) {
         return;
     }
-    for subject in book.rules.iter().filter(restricts) {
+    for subject in book.rules().filter(restricts) {
         if subject.terms.each().iter().any(leaves_head_out) {
             let message = "`strict_method` leaves out `HEAD`, which servers handle with the `GET` handler";
             let cure = "delete `strict_method`, or add a rule with `method: HEAD`";

@@ -25,7 +25,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
         (Consistency::Leased, Err(why)) => Some(cannot_lease(subject, book.policy, why)),
         _ => None,
     };
-    found.extend(book.rules.iter().filter_map(judge));
+    found.extend(book.rules().filter_map(judge));
 }
 
 /// Whether many clients share one of its buckets.

@@ -8,7 +8,7 @@ use crate::{Action, CLIENT_LOG_ENTRIES_MAX, TableRoom};
 /// `log-entries`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let TableRoom { max_keys, log_entries_max } = book.room;
-    for subject in &book.rules {
+    for subject in book.rules() {
         let rule = subject.rule;
         let Action::Limit(Algorithm::SlidingLog(log)) = rule.action else { continue };
         let quota = log.quota().as_micros() / rule.cost.default.as_micros().max(1);

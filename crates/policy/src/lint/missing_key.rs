@@ -7,7 +7,7 @@ use crate::{Action, Condition, KeySource, ValueTest};
 
 /// `unlimited-when-missing`: `missing: skip` where no other rule limits or blocks the requests that are skipped.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    for subject in book.rules.iter().filter(|subject| subject.may_skip() && subject.terms.is_judged()) {
+    for subject in book.rules().filter(|subject| subject.may_skip() && subject.terms.is_judged()) {
         let parts = subject.rule.keys.iter().filter(|part| may_lack(part));
         if let Some(part) = parts.clone().find(|part| is_unlimited_without(book, subject, part)) {
             let message = format!(
@@ -27,7 +27,7 @@ fn is_unlimited_without(book: &Book<'_>, subject: &Subject<'_>, part: &KeySource
         let is_block = other.is_enforced() && other.rule.action == Action::Block;
         (is_block || other.always_limits()) && other.sees_claims_as(subject)
     };
-    let others = book.rules.iter().filter(minds);
+    let others = book.rules().filter(minds);
     let is_unknown = others.clone().any(|other| !other.terms.is_judged()) || !skipped.is_judged();
     !is_unknown && !skipped.is_covered_by(&terms_of(others))
 }

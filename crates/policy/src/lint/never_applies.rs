@@ -12,8 +12,8 @@ const CONTRADICTION_CURE: &str = "use `any` where one of the tests is enough, me
 
 /// `never-matches` and `unreachable-tier`; of one rule at most one of them.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    let overruling: Vec<_> = book.rules.iter().filter(|rule| overrules(rule)).collect();
-    for subject in &book.rules {
+    let overruling: Vec<_> = book.rules().filter(|rule| overrules(rule)).collect();
+    for subject in book.rules() {
         found.extend(
             contradiction(subject)
                 .or_else(|| always_skipped(subject))

@@ -7,7 +7,7 @@ use crate::{Facts, KeySource, Mode, Rule, rule_book};
 /// `forgotten-shadow` and `partial-rollout`. Silent while the whole policy is a shadow or off.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     if book.policy.mode == Mode::Enforce {
-        found.extend(book.rules.iter().filter_map(judge));
+        found.extend(book.rules().filter_map(judge));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::{Action, HostPattern, KeySource, PathPattern, ValueTest};
 /// `rotatable-key`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let firm = book.company(|other| rotatable_part(other).is_none());
-    for subject in &book.rules {
+    for subject in book.rules() {
         let Some(part) = rotatable_part(subject) else { continue };
         if firm.limits(subject, &subject.terms) {
             continue;

@@ -13,12 +13,12 @@ use crate::{Action, CostSource, MethodSet};
 
 /// `shared-reads-and-writes`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    let telling_apart = book.rules.iter().filter(|subject| tells_methods_apart(subject)).count();
-    for subject in book.rules.iter().filter(|subject| is_shared(subject)) {
+    let telling_apart = book.rules().filter(|subject| tells_methods_apart(subject)).count();
+    for subject in book.rules().filter(|subject| is_shared(subject)) {
         let others_tell = telling_apart > usize::from(tells_methods_apart(subject));
         let names_both = subject.terms.each().iter().any(names_reads_and_writes);
         let is_split = |other: &Subject<'_>| is_for_writes(other) && other.terms.may_meet(&subject.terms);
-        if (names_both || others_tell) && !book.rules.iter().any(is_split) {
+        if (names_both || others_tell) && !book.rules().any(is_split) {
             let message = if names_both {
                 "the reads and the writes that it names cost the same and share a bucket"
             } else {

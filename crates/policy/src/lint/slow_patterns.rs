@@ -28,7 +28,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let Some((position, _)) = crossing.or(worst.rules.last()) else { return };
     let at_fault = book.policy.rules.get(*position);
     let Some(subject) =
-        book.rules.iter().find(|subject| at_fault.is_some_and(|rule| std::ptr::eq(rule, subject.rule)))
+        book.rules().find(|subject| at_fault.is_some_and(|rule| std::ptr::eq(rule, subject.rule)))
     else {
         return;
     };

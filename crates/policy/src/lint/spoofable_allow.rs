@@ -11,7 +11,7 @@ use crate::{Action, KeySource, Mode, ValueTest};
 /// `spoofable-allow`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     let allows = |rule: &crate::Rule| rule.action == Action::Allow && rule.mode == Mode::Enforce;
-    for subject in book.rules.iter().filter(|subject| allows(subject.rule)) {
+    for subject in book.rules().filter(|subject| allows(subject.rule)) {
         if let Some(source) = subject.terms.each().iter().find_map(chosen_source) {
             let message =
                 format!("`{source}` is the client's to choose, and whoever chooses right is never limited");

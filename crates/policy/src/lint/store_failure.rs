@@ -5,7 +5,7 @@ use crate::{Action, OnStoreFailure, Source};
 
 /// `unknown-instances`, once for the policy, and `fails-open`.
 pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
-    found.extend(book.rules.iter().filter_map(fails_open));
+    found.extend(book.rules().filter_map(fails_open));
     found.extend(unknown_instances(book));
 }
 
@@ -21,7 +21,7 @@ fn fails_open(subject: &Subject<'_>) -> Option<Lint> {
 /// Rules that fall back on a share of which nobody says how large it is.
 fn unknown_instances(book: &Book<'_>) -> Option<Lint> {
     book.policy.store.as_ref().filter(|store| store.instances_max.is_none())?;
-    let mut local = book.rules.iter().filter(|subject| falls_back(subject, OnStoreFailure::Local));
+    let mut local = book.rules().filter(|subject| falls_back(subject, OnStoreFailure::Local));
     let first = &local.next()?.rule.name;
     let whom = match local.count() {
         0 => format!("rule `{first}` falls"),

@@ -28,7 +28,7 @@ pub(super) fn look(book: &Book<'_>, found: &mut Vec<Lint>) {
     if slots.len() <= CHARGES_MAX {
         return;
     }
-    let overruling: Vec<_> = book.rules.iter().filter(|subject| overrules(subject)).collect();
+    let overruling: Vec<_> = book.rules().filter(|subject| overrules(subject)).collect();
     let lets_pass = |terms: &Terms<'_>| terms.is_covered_by(&terms_of(overruling.iter().copied()));
     let by_beginning = by_beginning(&slots);
     let mut comparisons_left = COMPARISONS_MAX;
@@ -62,7 +62,7 @@ fn message(first: &Subject<'_>) -> String {
 
 /// All that may charge a request, in the order of the policy.
 fn slots<'b, 'p>(book: &'b Book<'p>) -> Vec<Slot<'b, 'p>> {
-    let alone = book.rules.iter().filter(|subject| subject.rule.group.is_none() && may_charge(subject));
+    let alone = book.rules().filter(|subject| subject.rule.group.is_none() && may_charge(subject));
     let groups = (0..book.groups.len()).map(|group| book.members(group).collect::<Vec<_>>());
     let whole =
         groups.filter(|members| !members.is_empty() && members.iter().all(|member| may_charge(member)));

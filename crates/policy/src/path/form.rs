@@ -5,88 +5,190 @@ use arrayvec::ArrayVec;
 use super::{hex_value, put};
 use crate::blank::{first_char, is_blank};
 
-/// The readings of one path, of which a client could show one to the gate and mean another. A path has all of them if
-/// it has something that servers read differently ([`has_several_forms`]), and only the first one otherwise.
+/// A reading of one path, of which a client could show one to the gate and mean another: a place in [`READINGS`]. A path
+/// that has something that servers read differently ([`has_several_forms`]) has all of them, any other the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PathForm {
-    /// As it was sent: an encoded slash is part of a segment.
-    Sent,
-    /// `;parameters` are stripped, and then `%2F`, `%5C` and `\` are slashes, white space and control characters at the
-    /// end of a segment are dropped (raw or encoded: `%20`, `%0A`, `%A0`), and the path ends before a NUL byte (raw or
-    /// `%00`). Keys use this form.
-    Decoded,
-    /// As [`PathForm::Decoded`], with `;parameters` stripped last: in `/a;%2fb` they end at `%2f`.
-    ParametersLast,
+pub(crate) struct PathForm(u8);
+
+/// What is decoded before dot segments are removed. `;parameters` are always stripped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Nothing: an encoded slash is part of a segment.
+    Plain,
+    /// A raw `\` is a slash, and `%5C` is a letter: URL parsers of browsers and Node.
+    RawBackslashes,
     /// `%2F` is a slash, and nothing else is decoded: `\` is a letter on most systems.
     Slashes,
-    /// `%5C` and `\` are slashes, and nothing else is decoded, as in the URLs of browsers.
+    /// `%5C` and `\` are slashes, and nothing else is decoded.
     Backslashes,
-    /// As [`PathForm::Slashes`], and `.` and `..` stay: some servers never remove them.
+    /// As [`Pass::Slashes`], and `.` and `..` stay: some servers never remove them.
     Dotted,
-    /// As [`PathForm::Backslashes`], of the path after a host: `//host/a` and `/\host/a` are `/a` to URL parsers.
-    AfterHost,
-    /// As [`PathForm::Decoded`], of the path after a host.
-    AfterHostDecoded,
+    /// `%2F`, `%5C` and `\` are slashes, white space and control characters at the end of a segment are dropped (raw or
+    /// encoded: `%20`, `%0A`, `%A0`), and the path ends before a NUL byte (raw or `%00`). Parameters are stripped first.
+    Decoded,
+    /// As [`Pass::Decoded`], with `;parameters` stripped last: in `/a;%2fb` they end at `%2f`.
+    ParametersLast,
+}
+
+/// How a form is made.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// It is about the path after a host: `//host/a` and `/\host/a` are `/a` to URL parsers.
+    is_after_host: bool,
+    first: Pass,
+    /// What is decoded after dot segments were removed once; they are removed again.
+    second: Option<Pass>,
+}
+
+/// All readings, by the number of their form.
+const READINGS: [Reading; PathForm::COUNT] = {
+    const fn once(first: Pass) -> Reading {
+        Reading { is_after_host: false, first, second: None }
+    }
+    const fn twice(first: Pass, second: Pass) -> Reading {
+        Reading { second: Some(second), ..once(first) }
+    }
+    const fn after_host(reading: Reading) -> Reading {
+        Reading { is_after_host: true, ..reading }
+    }
+    [
+        once(Pass::Plain),
+        once(Pass::Decoded),
+        once(Pass::ParametersLast),
+        once(Pass::Slashes),
+        once(Pass::Backslashes),
+        once(Pass::RawBackslashes),
+        once(Pass::Dotted),
+        // Apache with `AllowEncodedSlashes On`, or a proxy that removes dot segments.
+        twice(Pass::Plain, Pass::Slashes),
+        twice(Pass::Plain, Pass::Decoded),
+        twice(Pass::Plain, Pass::Dotted),
+        // `decodeURIComponent(new URL(url).pathname)` of Node, or a proxy with such a parser.
+        twice(Pass::RawBackslashes, Pass::Slashes),
+        twice(Pass::RawBackslashes, Pass::Decoded),
+        twice(Pass::RawBackslashes, Pass::Dotted),
+        after_host(once(Pass::RawBackslashes)),
+        after_host(once(Pass::Decoded)),
+        after_host(twice(Pass::RawBackslashes, Pass::Slashes)),
+        after_host(twice(Pass::RawBackslashes, Pass::Decoded)),
+        after_host(twice(Pass::RawBackslashes, Pass::Dotted)),
+    ]
+};
+
+/// What of a path makes readings differ.
+pub(super) struct PathShape {
+    has_host: bool,
+    has_raw_backslash: bool,
+    has_dots: bool,
 }
 
 impl PathForm {
+    /// Number of forms.
+    pub(crate) const COUNT: usize = 18;
+    /// As it was sent.
+    pub(crate) const SENT: PathForm = PathForm(0);
+    /// Decoded. Keys use this form.
+    pub(crate) const DECODED: PathForm = PathForm(1);
+
     /// All forms, in the order of their numbers.
-    pub(crate) const ALL: [PathForm; 8] = [
-        PathForm::Sent,
-        PathForm::Decoded,
-        PathForm::ParametersLast,
-        PathForm::Slashes,
-        PathForm::Backslashes,
-        PathForm::Dotted,
-        PathForm::AfterHost,
-        PathForm::AfterHostDecoded,
-    ];
+    pub(crate) fn all() -> impl Iterator<Item = PathForm> {
+        (0_u8..).take(PathForm::COUNT).map(PathForm)
+    }
+
     /// The forms that few requests have.
-    pub(crate) const RARE: [PathForm; 6] = {
-        let [PathForm::Sent, PathForm::Decoded, rare @ ..] = PathForm::ALL else { panic!() };
-        rare
-    };
-
-    fn decodes_slashes(self) -> bool {
-        !matches!(self, PathForm::Sent | PathForm::Backslashes | PathForm::AfterHost)
+    pub(crate) fn rare() -> impl Iterator<Item = PathForm> {
+        PathForm::all().skip(2)
     }
 
-    fn decodes_backslashes(self) -> bool {
-        !matches!(self, PathForm::Sent | PathForm::Slashes | PathForm::Dotted)
+    /// The number of the form.
+    pub(crate) fn number(self) -> usize {
+        usize::from(self.0)
     }
 
-    /// Whether white space at the end of a segment is dropped, and the path ends before a NUL byte.
-    fn cuts(self) -> bool {
-        matches!(self, PathForm::Decoded | PathForm::ParametersLast | PathForm::AfterHostDecoded)
+    fn reading(self) -> &'static Reading {
+        READINGS.get(self.number()).unwrap_or(const { &READINGS[0] })
     }
 
     /// The part of a path that this form is about.
     pub(super) fn part_of(self, path: &str) -> &str {
-        match self {
-            PathForm::AfterHost | PathForm::AfterHostDecoded => after_host(path).unwrap_or(path),
-            _ => path,
+        if self.reading().is_after_host { after_host(path).unwrap_or(path) } else { path }
+    }
+
+    /// What is decoded first, and what after dot segments were removed.
+    pub(super) fn passes(self) -> (Pass, Option<Pass>) {
+        (self.reading().first, self.reading().second)
+    }
+}
+
+impl PathShape {
+    pub(super) fn of(path: &str) -> PathShape {
+        PathShape {
+            has_host: after_host(path).is_some(),
+            has_raw_backslash: path.contains('\\'),
+            has_dots: most_dots(path.as_bytes()) > 0,
         }
+    }
+
+    /// Whether a path of this shape has the form: otherwise an earlier form is the same.
+    pub(super) fn has(&self, form: PathForm) -> bool {
+        match form.reading() {
+            Reading { is_after_host: true, .. } => self.has_host,
+            Reading { first: Pass::RawBackslashes, .. } => self.has_raw_backslash,
+            Reading { second: Some(_), .. } => self.has_dots,
+            _ => true,
+        }
+    }
+}
+
+impl Pass {
+    fn decodes_slashes(self) -> bool {
+        !matches!(self, Pass::Plain | Pass::RawBackslashes | Pass::Backslashes)
+    }
+
+    fn decodes_backslashes(self) -> bool {
+        matches!(self, Pass::Backslashes | Pass::Decoded | Pass::ParametersLast)
+    }
+
+    /// Whether white space at the end of a segment is dropped, and the path ends before a NUL byte.
+    fn cuts(self) -> bool {
+        matches!(self, Pass::Decoded | Pass::ParametersLast)
     }
 }
 
 /// A set of forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FormSet(u8);
+pub(crate) struct FormSet(u32);
 
 impl FormSet {
     pub(crate) const NONE: FormSet = FormSet(0);
     /// The path as sent and no other form.
-    pub(crate) const SENT: FormSet = FormSet(1);
+    pub(crate) const SENT: FormSet = FormSet::of(PathForm::SENT);
+
+    /// The set of one form.
+    pub(crate) const fn of(form: PathForm) -> FormSet {
+        FormSet(1 << form.0)
+    }
 
     /// The set with one more form.
     #[must_use]
     pub(crate) fn with(self, form: PathForm) -> FormSet {
-        FormSet(self.0 | 1 << form as u8)
+        FormSet(self.0 | FormSet::of(form).0)
+    }
+
+    /// The set without the forms of the other.
+    #[must_use]
+    pub(crate) fn without(self, other: FormSet) -> FormSet {
+        FormSet(self.0 & !other.0)
     }
 
     /// Its forms, in order.
     pub(crate) fn iter(self) -> impl Iterator<Item = PathForm> {
-        PathForm::ALL.into_iter().filter(move |form| self.0 & 1 << *form as u8 != 0)
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let form = u8::try_from(left.trailing_zeros()).ok().filter(|_| left != 0)?;
+            left &= left - 1;
+            Some(PathForm(form))
+        })
     }
 }
 
@@ -121,27 +223,32 @@ pub(crate) fn has_several_forms(path: &str) -> bool {
     false
 }
 
-/// Whether a segment is `..` to a server that decodes the path before it splits it.
-pub(crate) fn has_parent_segment(path: &[u8]) -> bool {
+/// The most dots of a segment that is `.` or `..` to a server that decodes the path before it splits it; 0 if there is none.
+pub(crate) fn most_dots(path: &[u8]) -> usize {
     let mut rest = path;
+    let mut most = 0;
     // Dots at the beginning of the segment; `None` once it has something else.
     let mut dots = Some(0_usize);
     while !rest.is_empty() {
         let (sign, len) = meant_char(rest);
         rest = rest.get(len..).unwrap_or_default();
-        match sign {
-            '/' | '\\' | ';' if dots == Some(2) => return true,
-            sign if is_blank(sign) && dots == Some(2) => return true,
-            '/' | '\\' => dots = Some(0),
-            '.' => dots = dots.map(|dots| dots + 1),
-            _ => dots = None,
+        let is_slash = matches!(sign, '/' | '\\');
+        if is_slash || sign == ';' || is_blank(sign) {
+            most = most.max(dots.filter(|dots| *dots <= 2).unwrap_or_default());
         }
+        dots = match sign {
+            _ if is_slash => Some(0),
+            '.' => dots.map(|dots| dots + 1),
+            _ => None,
+        };
     }
-    dots == Some(2)
+    most.max(dots.filter(|dots| *dots <= 2).unwrap_or_default())
 }
 
 /// The byte that the path begins with, decoded, and its length as it is written. The end is a NUL byte of no length.
 pub(crate) fn meant(path: &[u8]) -> (u8, usize) {
+    #[cfg(test)]
+    crate::steps::count();
     match path {
         [b'%', high, low, ..] => match (hex_value(*high), hex_value(*low)) {
             (Some(high), Some(low)) => (high << 4 | low, 3),
@@ -191,12 +298,12 @@ fn trimmed_len(segment: &[u8]) -> usize {
     end
 }
 
-/// Writes the path in this form, with real slashes and without parameters, and returns the length.
-pub(super) fn write_decoded(path: &[u8], form: PathForm, out: &mut [u8]) -> usize {
+/// Writes the path as this pass decodes it, with real slashes and without parameters, and returns the length.
+pub(super) fn write_decoded(path: &[u8], pass: Pass, out: &mut [u8]) -> usize {
     let (mut rest, mut end, mut is_in_parameters) = (path, 0, false);
     let mut segment_start = 0;
     let end_of_segment = |out: &[u8], start: usize, end: usize| match out.get(start..end) {
-        Some(segment) if form.cuts() => start + trimmed_len(segment),
+        Some(segment) if pass.cuts() => start + trimmed_len(segment),
         _ => end,
     };
     while !rest.is_empty() {
@@ -204,13 +311,13 @@ pub(super) fn write_decoded(path: &[u8], form: PathForm, out: &mut [u8]) -> usiz
         let (bytes, after) = rest.split_at_checked(len).unwrap_or((rest, &[]));
         rest = after;
         let is_slash = match byte {
-            b'/' => bytes == b"/" || form.decodes_slashes(),
-            b'\\' => form.decodes_backslashes(),
+            b'/' => bytes == b"/" || pass.decodes_slashes(),
+            b'\\' => pass.decodes_backslashes() || (pass == Pass::RawBackslashes && bytes == b"\\"),
             _ => false,
         };
-        if is_in_parameters && (!is_slash || (bytes != b"/" && form != PathForm::ParametersLast)) {
+        if is_in_parameters && (!is_slash || (bytes != b"/" && pass != Pass::ParametersLast)) {
             // An encoded NUL byte within parameters ends nothing if these are stripped first.
-            if byte == 0 && form == PathForm::ParametersLast {
+            if byte == 0 && pass == Pass::ParametersLast {
                 break;
             }
             continue;
@@ -221,7 +328,7 @@ pub(super) fn write_decoded(path: &[u8], form: PathForm, out: &mut [u8]) -> usiz
             end += 1;
             segment_start = end;
             is_in_parameters = false;
-        } else if byte == 0 && form.cuts() {
+        } else if byte == 0 && pass.cuts() {
             break;
         } else if bytes == b";" {
             is_in_parameters = true;

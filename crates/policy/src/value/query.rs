@@ -8,10 +8,13 @@
 //! ```text
 //!  ?k=a;k=b   ?x=1;k=b   ?k=a;b    `;` separates parameters for some servers
 //!  ?k=a#&k=b  /path#?k=b           what follows a raw `#` is part of the query for some
-//!  ?K=b  ?%20k=b  ?k[]=b           names that some take for this one ([`is_spelling_of`])
+//!  ?K=b  ?%20k=b  ?k[]=b  ?[k]=b   names that some take for this one ([`is_spelling_of`])
 //! ```
 //! `?k=a#top` is clear: the gate and every server that cuts at `#` read `a`.
 
+use std::ops::ControlFlow;
+
+use super::every::{RawValue, Visit};
 use super::name::is_spelling_of;
 use super::{Ambiguity, Lookup, PartKind, Scratch, TextRoom, has_bad_escape, percent_decoded};
 
@@ -33,13 +36,18 @@ pub(super) fn find<'v>(target: &'v str, name: &str, scratch: &'v mut Scratch) ->
     }
 }
 
-/// Shows every value of this name, still encoded, as `&` separates them and as all separators do.
-pub(super) fn each(target: &str, name: &str, visit: &mut dyn FnMut(&str)) {
-    pieces(target).filter_map(|piece| piece.value_of(name)).for_each(&mut *visit);
+/// Shows every value of this name, still encoded, as `&` separates them and as all separators do, until `visit` breaks.
+pub(super) fn each(target: &str, name: &str, visit: &mut Visit<'_>) -> ControlFlow<()> {
+    let mut show = |piece: Piece<'_>| match piece.value_of(name) {
+        Some(value) => visit(RawValue::Encoded(value)),
+        None => ControlFlow::Continue(()),
+    };
+    pieces(target).try_for_each(&mut show)?;
     let query = target.split('#').next().and_then(|target| target.split_once('?'));
-    let Some((_, query)) = query.filter(|(_, query)| query.contains(';')) else { return };
-    let whole = query.split('&').map(|text| Piece { text, is_clear: true });
-    whole.filter_map(|piece| piece.value_of(name)).for_each(visit);
+    match query.filter(|(_, query)| query.contains(';')) {
+        Some((_, query)) => query.split('&').try_for_each(|text| show(Piece { text, is_clear: true })),
+        None => ControlFlow::Continue(()),
+    }
 }
 
 /// Decodes a value bounded by [`super::VALUE_BYTES_MAX`].
@@ -62,7 +70,7 @@ pub(super) fn decode<'v>(value: &'v str, scratch: &'v mut Scratch) -> Lookup<'v>
 
 /// The bytes that are meant: `%41` is `A`, `+` is a space; a `%` without two digits is itself.
 pub(super) fn decoded(text: &str) -> impl Iterator<Item = u8> {
-    percent_decoded(text.as_bytes(), b' ')
+    percent_decoded(text.bytes(), b' ')
 }
 
 /// A stretch of the query between two separators of any kind.

@@ -1,7 +1,7 @@
 //! From header fields to claims.
 
 use serde_json::Value;
-use tollgate_policy::{Claims, Headers};
+use tollgate_policy::{Claims, Headers, has_other_spelling};
 
 use super::{TokenFault, Verifier, decode_unverified};
 
@@ -46,8 +46,11 @@ pub fn read_unverified(header: &str, headers: &dyn Headers) -> Result<TokenClaim
 }
 
 /// The token in the header field: in `authorization` after `Bearer`, in any case; in another field also without it. `None` if
-/// the field is missing, occurs twice or holds something else.
+/// the field is missing, occurs twice, also as `X_Token` for `X-Token`, or holds something else.
 pub fn token_in<'h>(header: &str, headers: &'h dyn Headers) -> Option<&'h str> {
+    if has_other_spelling(headers, header) {
+        return None;
+    }
     let value = headers.get(header)?.trim_matches([' ', '\t']);
     let bearer = match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Some(token.trim_start_matches(' ')),
@@ -81,6 +84,9 @@ mod tests {
         for value in ["", "Bearer", "Bearer ", "a.b.c", "Basic a.b.c", "Bearera.b.c", "Bearer\ta.b.c"] {
             check("authorization", value, None);
         }
+        let fields = |names: [&str; 2]| names.map(|name| (name.to_owned(), "a.b.c".to_owned())).to_vec();
+        assert_eq!(token_in("x-token", &fields(["x-token", "X_Token"])), None, "two fields to CGI");
+        assert_eq!(token_in("x-token", &fields(["x-token", "x-tokens"])), Some("a.b.c"));
         check("x-token", "Basic a.b.c", None);
         check("x-token", "", None);
     }

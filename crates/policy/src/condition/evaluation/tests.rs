@@ -6,7 +6,7 @@ use crate::path::PathForm;
 use crate::request::RequestRoom;
 use crate::{Claims, Facts, MethodSet, Regex};
 
-const WIDE: View = View { trusts_upstream: false, reading: Reading::Wide, form: PathForm::Sent };
+const WIDE: View = View { trusts_upstream: false, reading: Reading::Wide, form: PathForm::SENT };
 
 fn check(condition: &Condition, facts: &Facts<'_>) -> bool {
     holds(condition, &Request::new(facts, &mut RequestRoom::default()), WIDE)

@@ -96,8 +96,8 @@ fn lacking(rule: &Rule, facts: &Facts<'_>) -> Vec<bool> {
 
 /// How a rule takes ambiguous values: rules of a group are tiers, unless they are alone in it.
 fn stance_of(policy: &Policy, rule: &Rule) -> Stance {
-    let is_tier =
-        rule.group.is_some() && policy.rules.iter().filter(|other| other.group == rule.group).count() > 1;
+    let is_other = |other: &&Rule| other.group == rule.group && other.mode != Mode::Off;
+    let is_tier = rule.group.is_some() && policy.rules.iter().filter(is_other).count() > 1;
     let is_strict = rule.action != Action::Block && (rule.action == Action::Allow || is_tier);
     Stance { is_strict, is_negated: false, trusts_upstream: rule.trusts_upstream_claims }
 }
@@ -224,7 +224,7 @@ fn value_meets(values: &Values, test: &ValueTest, stance: Stance) -> bool {
     let is_regex = matches!(test, ValueTest::Matches(_));
     match values {
         Values::None { is_named } => {
-            matches!(test, ValueTest::Present) && *is_named && !stance.is_strict && !stance.is_negated
+            matches!(test, ValueTest::Present) && *is_named && stance.is_strict == stance.is_negated
         }
         Values::Unreadable => stance.of_ambiguous(true),
         Values::One(value) if is_regex && value.len() > 1_024 => stance.of_ambiguous(true),

@@ -337,16 +337,24 @@ pub(super) fn targets(target: &str) -> Vec<String> {
             if is_dots { "~".to_owned() } else { segment.to_owned() }
         })
     };
+    let raw = |text: &str| text.replace('\\', "/");
     let (bare, below) = (stripped(path), stripped(after_host(path).unwrap_or(path)));
-    let others = [
+    let mut others = vec![
         trimmed(&cut(&backslashes(&slashes(&bare)))),
         trimmed(&stripped(&cut(&backslashes(&slashes(path))))),
         slashes(&bare),
         backslashes(&bare),
+        raw(&bare),
         dots(&slashes(&bare)),
-        backslashes(&below),
+        raw(&below),
         trimmed(&cut(&backslashes(&slashes(&below)))),
     ];
+    // Dots are removed once before anything is decoded.
+    for clean in [&bare, &raw(&bare), &raw(&below)].map(|text| normal_path(text, true, true)) {
+        others.push(slashes(&clean));
+        others.push(trimmed(&cut(&backslashes(&slashes(&clean)))));
+        others.push(dots(&slashes(&clean)));
+    }
     let mut all = vec![target.to_owned()];
     for other in others.into_iter().filter(|_| is_odd(target)) {
         if all.iter().all(|one| normal_path(one, true, true) != normal_path(&other, true, true)) {
@@ -357,7 +365,7 @@ pub(super) fn targets(target: &str) -> Vec<String> {
 }
 
 /// White space at the end of a segment, in these tests.
-const SPACES: [&str; 5] = ["%c2%a0", "%20", "%0a", "%a0", " "];
+const SPACES: [&str; 8] = ["%c2%a0", "%C2%A0", "%20", "%0a", "%0A", "%a0", "%A0", " "];
 
 /// The path after a host, for URL parsers.
 fn after_host(path: &str) -> Option<&str> {

@@ -150,6 +150,21 @@ fn a_rule_that_restricts_meets_every_reading_of_a_path() {
         ("/", "/api%2fsearch%5c..%5c.."),
         ("/api/login", "/api;%2flogin"),
         ("/login", "/x;%2f..%2flogin"),
+        // `new URL` of Node: a raw backslash is a slash, `%5C` is a letter.
+        ("/api/login", "/api/x%5cy\\..\\login"),
+        ("/admin", "/public/a%5cb\\..\\..\\admin"),
+        ("/login", "//x/a%5cb\\..\\login"),
+        // Apache with `AllowEncodedSlashes On`: dots go, then `%2F` is decoded, and dots go again.
+        ("/api/login", "/x%2fy/../api%2flogin"),
+        ("/admin", "/public/a%2fb/../x%2f..%2f..%2fadmin"),
+        ("/api/login", "/x%2fy/../api%5clogin%20"),
+        // `decodeURIComponent(new URL(url).pathname)` of Node.
+        ("/api/login", "/x%2fy\\..\\api%2flogin"),
+        ("/api/x%5cy", "/x%2fy\\..\\api%2fx%5cy"),
+        ("/login", "//x/y%2fz/../a%2f..%2flogin"),
+        // A proxy that removes dots, and a service that keeps those which it decodes.
+        ("/api/{x}", "/x%2fy/../api%2f.."),
+        ("/api/{x}", "/x%2fy\\..\\api%2f.."),
     ] {
         let facts = Facts::new("GET", target);
         assert_eq!(rule_on(&[block(path(pattern))], &facts).0, BLOCKED, "{pattern} {target}");
@@ -172,9 +187,23 @@ fn served(target: &str, random: &mut fastrand::Rng) -> String {
         let path = if slashes { path.replace("%2f", "/") } else { path.to_owned() };
         if backslashes { path.replace("%5c", "/").replace('\\', "/") } else { path }
     };
-    // A server that decodes only one of the two strips parameters first.
-    let strips_last = slashes == backslashes && random.bool();
-    let path = if strips_last { stripped(&decoded(target)) } else { decoded(&stripped(target)) };
+    // A server that decodes backslashes alone does so first.
+    let may_decode_last = slashes || !backslashes;
+    // Some servers remove dot segments before they decode, and some of these take a raw backslash for a slash.
+    let path = match random.u8(..4) {
+        0 if may_decode_last => decoded(&crate::normal_path(target, false, true)),
+        1 if may_decode_last => {
+            decoded(&crate::normal_path(&stripped(target).replace('\\', "/"), false, true))
+        }
+        2 if may_decode_last && (target.starts_with("//") || target.starts_with("/\\")) => {
+            let host = target.trim_start_matches(['/', '\\']);
+            let path = &host[host.find(['/', '\\']).unwrap_or(host.len())..];
+            decoded(&crate::normal_path(&stripped(path).replace('\\', "/"), false, true))
+        }
+        // A server that decodes only one of the two strips parameters first.
+        _ if slashes == backslashes && random.bool() => stripped(&decoded(target)),
+        _ => decoded(&stripped(target)),
+    };
     crate::normal_path(&path, false, false)
 }
 

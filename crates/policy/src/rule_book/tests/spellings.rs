@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::against_the_naive::RawHeaders;
 use crate::built_by_hand::{claim, header, header_fields, is, path, policy, rule};
 use crate::{
-    Action, Client, Condition, Facts, KeyShape, KeySource, Missing, Regex, Rule, RuleBook, Ruling, Source,
-    ValueTest,
+    Action, Client, Condition, Facts, JwtSettings, KeyShape, KeySource, Missing, Regex, Rule, RuleBook,
+    Ruling, Source, ValueTest,
 };
 
 /// The ruling on a request, and the key of the first rule that it pays.
@@ -276,14 +276,16 @@ fn other_spellings_of_a_cookies_name_are_ambiguous() {
     }
 }
 
-/// PHP and ASP.NET take these names for `k`.
+/// PHP, ASP.NET, Rack and qs take these names for `k`.
 #[test]
 fn other_spellings_of_a_parameters_name_are_ambiguous() {
     let source = || KeySource::Query("k".into());
     let keyed = [Rule { keys: vec![source()], missing: Missing::Skip, ..rule("by-query") }];
-    for name in
-        ["%20k", "+k", "k+", "k%20", "k%00", "k%00x", "k[]", "k[0]", "k%5b%5d", "%a0k", "k%c2%a0", "%09K%0a["]
-    {
+    for name in [
+        "%20k", "+k", "k+", "k%20", "k%00", "k%00x", "k[]", "k[0]", "k%5b%5d", "%a0k", "k%c2%a0", "%09K%0a[",
+        "[k]", "k]", "%5Bk%5D", "[[k]]", "][k", "[+k]", "[k][x]", "%u006b", "%U004B", "%u0020k", "k%u0000",
+        "%u005bk",
+    ] {
         for target in
             [format!("/?{name}=real"), format!("/?k=fake&{name}=real"), format!("/?{name}=real&k=fake")]
         {
@@ -300,7 +302,19 @@ fn other_spellings_of_a_parameters_name_are_ambiguous() {
         let ruling = rule_on(&[block(is(api_key.clone(), &["real"]))], &Facts::new("GET", target)).0;
         assert_eq!(ruling, BLOCKED, "{target}");
     }
-    for target in ["/?kx=1", "/?xk=1", "/?k.x=1", "/?x[k]=1", "/?%2bk=1", "/?k%2b=1", "/?+=1", "/?=1"] {
+    for target in [
+        "/?kx=1",
+        "/?xk=1",
+        "/?k.x=1",
+        "/?x[k]=1",
+        "/?[x]k=1",
+        "/?k%u00=1",
+        "/?%u016b=1",
+        "/?%2bk=1",
+        "/?k%2b=1",
+        "/?+=1",
+        "/?=1",
+    ] {
         assert_eq!(rule_on(&keyed, &Facts::new("GET", target)).1, None, "{target}");
     }
 }
@@ -416,6 +430,43 @@ fn tokens_that_are_joined_by_a_comma_are_two() {
     }
     for value in ["Bearer a.b.c", "Basic eDp5", "Digest username=\"bearer x\", realm=\"y\"", "Bearer"] {
         assert_eq!(ruling(value), Ruling::ByBuckets, "{value}");
+    }
+}
+
+/// Servers that split the field at any white space read these tokens; the gate reads none.
+#[test]
+fn a_token_after_other_white_space_than_a_space_is_ambiguous() {
+    let ruling = |value: &str| {
+        let headers = header_fields(&[("authorization", value)]);
+        let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
+        rule_on(&[block(is(claim("sub"), &["bob"]))], &facts).0
+    };
+    for value in
+        ["Bearer\ta.b.c", "bearer \t a.b.c", "Bearer a.b.c\tx", "Bearer a.b.c x", "Bearer\u{a0}a.b.c"]
+    {
+        assert_eq!(ruling(value), BLOCKED, "{value:?}");
+    }
+    for value in ["Bearer  a.b.c ", "Bearer\t", "Bearers a\tb", "Basic\ta.b.c", "Bearera.b.c"] {
+        assert_eq!(ruling(value), Ruling::ByBuckets, "{value:?}");
+    }
+}
+
+/// CGI and WSGI hand over `X_Token` as `X-Token`.
+#[test]
+fn a_token_in_a_field_of_another_spelling_is_ambiguous() {
+    let mut policy = policy(vec![block(is(claim("sub"), &["bob"]))]);
+    policy.jwt = Some(JwtSettings { header: "x-token".into(), ..JwtSettings::default() });
+    let book = RuleBook::new(policy);
+    for (names, expected) in [
+        (&["X_Token"][..], BLOCKED),
+        (&["X-Token", "x_token"], BLOCKED),
+        (&["X-Token"], Ruling::ByBuckets),
+        (&["X-Tokens"], Ruling::ByBuckets),
+    ] {
+        let fields: Vec<_> = names.iter().map(|name| (*name, "a.b.c")).collect();
+        let headers = header_fields(&fields);
+        let facts = Facts { headers: &headers, ..Facts::new("GET", "/") };
+        assert_eq!(book.rule_on(&facts, 1_000, |_| ()), expected, "{names:?}");
     }
 }
 

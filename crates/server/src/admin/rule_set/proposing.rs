@@ -28,12 +28,19 @@ pub(in crate::admin) async fn validate(call: Call) -> Result<Reply, Problem> {
         Some(_) => TableRoom::default(),
     };
     let (notes, lints, mistakes) = match judge.compose(&proposed) {
-        Ok(Composition { policy, notes, .. }) => (notes, policy.lints_for(room), Vec::new()),
+        Ok(Composition { policy, notes, .. }) => {
+            let lints = policy.lints_until(room, &call.stop).ok_or_else(too_slow)?;
+            (notes, lints, Vec::new())
+        }
         Err(mistakes) => (Vec::new(), Vec::new(), mistakes),
     };
     let lints: Vec<String> = lints.iter().take(LINTS_MAX).map(Lint::to_string).collect();
     let (valid, version) = (mistakes.is_empty(), current.version);
     ok(&json!({ "valid": valid, "mistakes": mistakes, "notes": notes, "lints": lints, "version": version }))
+}
+
+fn too_slow() -> Problem {
+    Problem::unavailable("the lints of these rules take too long; validate fewer rules at once")
 }
 
 /// `POST /rules/diff`: what would be added, removed and changed.

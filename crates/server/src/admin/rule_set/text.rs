@@ -1,7 +1,7 @@
 //! `GET /rules/{name}/text`: what a rule says, as it can be put again with changes.
 
 use serde_json::json;
-use tollgate::policy::{self, Policy};
+use tollgate::policy::{self, Composition, Policy, Sources, Stop};
 use tollgate_records::RuleSet;
 
 use super::{on_record_or_empty, row_called};
@@ -17,7 +17,7 @@ pub(in crate::admin) async fn text(call: Call) -> Result<Reply, Problem> {
     let current = on_record_or_empty(&call).await?;
     let engine = &call.operations.engine;
     let names = [Some(name.to_owned()), group_of(&engine.limiter.policy(), name)];
-    let of_file = OfFile::read(&engine.loaded().parts.text);
+    let of_file = OfFile::read(&engine.loaded().parts.text, &call.stop);
     let (version, names) = (current.version, names.iter().flatten());
     for name in names.clone() {
         if let Some(entry) = current.entries.iter().find(|entry| entry.name == *name) {
@@ -62,11 +62,12 @@ struct OfFile {
 }
 
 impl OfFile {
-    /// Nothing, if there is no file.
-    fn read(PolicyText { name, text }: &PolicyText) -> OfFile {
+    /// Nothing, if there is no file. Without the names of tiers if it is to stop.
+    fn read(PolicyText { name, text }: &PolicyText, stop: &Stop) -> OfFile {
         let entries = policy::Entry::list(name, text).unwrap_or_default();
         let mut names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-        if let Ok(policy) = Policy::parse(name, text) {
+        let file = Sources { file: Some((name, text)), stop: Some(stop), ..Sources::default() };
+        if let Ok(Composition { policy, .. }) = Policy::compose(&file) {
             names.extend(policy.rules.iter().map(|rule| rule.name.to_string()));
         }
         OfFile { entries, names }
@@ -87,14 +88,16 @@ mod tests {
         let policy = Policy::parse("p.yaml", text).unwrap();
         assert_eq!(group_of(&policy, "free").as_deref(), Some("plans"));
         assert_eq!((group_of(&policy, "plans"), group_of(&policy, "nobody")), (None, None));
-        let of_file = OfFile::read(&PolicyText { name: "p.yaml".to_owned(), text: text.to_owned() });
+        let of_file =
+            OfFile::read(&PolicyText { name: "p.yaml".to_owned(), text: text.to_owned() }, &Stop::default());
         assert_eq!(of_file.names, ["plans", "free"]);
         assert!(of_file.text("plans").unwrap().contains("free") && of_file.text("free").is_none());
     }
 
     #[test]
     fn without_a_file_nothing_is_of_it() {
-        let of_file = OfFile::read(&PolicyText { name: String::new(), text: String::new() });
+        let of_file =
+            OfFile::read(&PolicyText { name: String::new(), text: String::new() }, &Stop::default());
         assert!(of_file.entries.is_empty() && of_file.names.is_empty());
     }
 }
