@@ -255,10 +255,7 @@ fn snapshot_of_another_size_is_kept_where_no_size_is_set() {
     end(server);
     let server = place.start_with(&[]);
     let said = banner(&server);
-    assert!(
-        said.contains(&format!("memory ({other} keys, from the snapshot; {keys} without it ")),
-        "{said}"
-    );
+    assert!(said.contains(&format!("memory ({other} keys, from the snapshot; {keys} without it ")), "{said}");
     assert_eq!((left(&server), events(&server)), (SPENT, [0, 0, 1, 0]));
 }
 
