@@ -9,7 +9,7 @@ mod form;
 use arrayvec::ArrayVec;
 
 pub(crate) use form::{FormSet, PathForm, after_host, has_several_forms, meant, most_dots, without_blanks};
-use form::{Pass, PathShape, write_decoded};
+use form::{Pass, PathShape, Reading, Segments, write_decoded, write_without_dots};
 
 /// Room for the two views of a path that is not normal as it came, in bytes; longer ones go to the heap.
 const PATH_BYTES_ON_STACK: usize = 4_096;
@@ -88,15 +88,23 @@ impl<'p> NormalPath<'p> {
         })
     }
 
-    fn in_form(path: &str, form: PathForm, (first, second): (&'p mut [u8], &'p mut [u8])) -> NormalPath<'p> {
-        let (first_pass, second_pass) = form.passes();
-        let len = write_decoded(form.part_of(path).as_bytes(), first_pass, second);
-        let mut len = write_normal(second.get(..len).unwrap_or_default(), first, first_pass == Pass::Dotted);
-        if let Some(pass) = second_pass {
-            len = write_decoded(first.get(..len).unwrap_or_default(), pass, second);
-            len = write_normal(second.get(..len).unwrap_or_default(), first, pass == Pass::Dotted);
+    fn in_form(
+        path: &str,
+        form: PathForm,
+        (mut to, mut from): (&'p mut [u8], &'p mut [u8]),
+    ) -> NormalPath<'p> {
+        let Reading { first, segments, second, .. } = *form.reading();
+        let mut len = write_decoded(form.part_of(path).as_bytes(), first, segments.keep_parameters(), from);
+        if segments != Segments::Normal {
+            len = write_without_dots(from.get(..len).unwrap_or_default(), segments.count_empty(), to);
+            std::mem::swap(&mut from, &mut to);
         }
-        NormalPath::of_cased(text(first, len), second)
+        len = write_normal(from.get(..len).unwrap_or_default(), to, first == Pass::Dotted);
+        if let Some(pass) = second {
+            len = write_decoded(to.get(..len).unwrap_or_default(), pass, false, from);
+            len = write_normal(from.get(..len).unwrap_or_default(), to, pass == Pass::Dotted);
+        }
+        NormalPath::of_cased(text(to, len), from)
     }
 
     /// The path with its view without case, which is written into `room`.

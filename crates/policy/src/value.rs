@@ -245,7 +245,7 @@ impl fmt::Display for Ambiguity {
             Ambiguity::Blank => f.write_str("it has white space around it that only some servers strip"),
             Ambiguity::Encoded => f.write_str("it is quoted or percent-encoded, which servers read differently"),
             Ambiguity::Path => {
-                f.write_str("servers read it differently: it begins with a host, or combines `..` with an encoded separator")
+                f.write_str("servers read it differently: it begins with a host, or combines `..` with an encoded separator, `//` or `;`")
             }
             Ambiguity::List => f.write_str("it is a list or occurs more than once"),
             Ambiguity::Token => {

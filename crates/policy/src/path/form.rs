@@ -30,20 +30,37 @@ pub(super) enum Pass {
     ParametersLast,
 }
 
+/// The segments that `..` removes. Empty segments and `;parameters` do not count afterwards, but they may count here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Segments {
+    /// Those that are left without parameters, if they are not empty: `/a/;/../b` and `/a//../b` are `/b`.
+    Normal,
+    /// All of them, as URL parsers of browsers and Node do: `/a/;/../b` and `/a//../b` are `/a/b`.
+    All,
+    /// Those that are not empty, as nginx and Go do: `/a/;/../b` is `/a/b`, `/a//../b` is `/b`.
+    WithParameters,
+    /// All that are left without parameters, as Jetty does: `/a/;/../b` and `/a//../b` are `/a/b`, `/a/.;/../b` is `/b`.
+    Stripped,
+}
+
 /// How a form is made.
 #[derive(Clone, Copy)]
-struct Reading {
+pub(super) struct Reading {
     /// It is about the path after a host: `//host/a` and `/\host/a` are `/a` to URL parsers.
     is_after_host: bool,
-    first: Pass,
+    pub(super) first: Pass,
+    pub(super) segments: Segments,
     /// What is decoded after dot segments were removed once; they are removed again.
-    second: Option<Pass>,
+    pub(super) second: Option<Pass>,
 }
 
 /// All readings, by the number of their form.
 const READINGS: [Reading; PathForm::COUNT] = {
     const fn once(first: Pass) -> Reading {
-        Reading { is_after_host: false, first, second: None }
+        Reading { is_after_host: false, first, segments: Segments::Normal, second: None }
+    }
+    const fn over(segments: Segments, reading: Reading) -> Reading {
+        Reading { segments, ..reading }
     }
     const fn twice(first: Pass, second: Pass) -> Reading {
         Reading { second: Some(second), ..once(first) }
@@ -72,6 +89,23 @@ const READINGS: [Reading; PathForm::COUNT] = {
         after_host(twice(Pass::RawBackslashes, Pass::Slashes)),
         after_host(twice(Pass::RawBackslashes, Pass::Decoded)),
         after_host(twice(Pass::RawBackslashes, Pass::Dotted)),
+        over(Segments::All, once(Pass::Plain)),
+        over(Segments::All, once(Pass::Slashes)),
+        over(Segments::All, once(Pass::Decoded)),
+        over(Segments::WithParameters, once(Pass::Plain)),
+        over(Segments::WithParameters, once(Pass::Slashes)),
+        over(Segments::WithParameters, once(Pass::Decoded)),
+        over(Segments::Stripped, once(Pass::Plain)),
+        over(Segments::Stripped, once(Pass::Slashes)),
+        over(Segments::Stripped, once(Pass::Decoded)),
+        over(Segments::WithParameters, twice(Pass::Plain, Pass::Slashes)),
+        over(Segments::WithParameters, twice(Pass::Plain, Pass::Decoded)),
+        over(Segments::All, once(Pass::RawBackslashes)),
+        over(Segments::All, twice(Pass::RawBackslashes, Pass::Slashes)),
+        over(Segments::All, twice(Pass::RawBackslashes, Pass::Decoded)),
+        after_host(over(Segments::All, once(Pass::RawBackslashes))),
+        after_host(over(Segments::All, twice(Pass::RawBackslashes, Pass::Slashes))),
+        after_host(over(Segments::All, twice(Pass::RawBackslashes, Pass::Decoded))),
     ]
 };
 
@@ -80,11 +114,13 @@ pub(super) struct PathShape {
     has_host: bool,
     has_raw_backslash: bool,
     has_dots: bool,
+    /// Whether the path has parameters, or `..` that may remove an empty segment.
+    has_odd_segments: bool,
 }
 
 impl PathForm {
     /// Number of forms.
-    pub(crate) const COUNT: usize = 18;
+    pub(crate) const COUNT: usize = 35;
     /// As it was sent.
     pub(crate) const SENT: PathForm = PathForm(0);
     /// Decoded. Keys use this form.
@@ -105,7 +141,7 @@ impl PathForm {
         usize::from(self.0)
     }
 
-    fn reading(self) -> &'static Reading {
+    pub(super) fn reading(self) -> &'static Reading {
         READINGS.get(self.number()).unwrap_or(const { &READINGS[0] })
     }
 
@@ -113,30 +149,43 @@ impl PathForm {
     pub(super) fn part_of(self, path: &str) -> &str {
         if self.reading().is_after_host { after_host(path).unwrap_or(path) } else { path }
     }
-
-    /// What is decoded first, and what after dot segments were removed.
-    pub(super) fn passes(self) -> (Pass, Option<Pass>) {
-        (self.reading().first, self.reading().second)
-    }
 }
 
 impl PathShape {
     pub(super) fn of(path: &str) -> PathShape {
+        let most_dots = most_dots(path.as_bytes());
         PathShape {
             has_host: after_host(path).is_some(),
             has_raw_backslash: path.contains('\\'),
-            has_dots: most_dots(path.as_bytes()) > 0,
+            has_dots: most_dots > 0,
+            has_odd_segments: path.contains(';')
+                || (most_dots == 2 && (path.contains(['%', '\\']) || path.contains("//"))),
         }
     }
 
     /// Whether a path of this shape has the form: otherwise an earlier form is the same.
     pub(super) fn has(&self, form: PathForm) -> bool {
-        match form.reading() {
-            Reading { is_after_host: true, .. } => self.has_host,
-            Reading { first: Pass::RawBackslashes, .. } => self.has_raw_backslash,
-            Reading { second: Some(_), .. } => self.has_dots,
-            _ => true,
-        }
+        let reading = form.reading();
+        (self.has_host || !reading.is_after_host)
+            && (self.has_odd_segments || reading.segments == Segments::Normal)
+            && match reading {
+                Reading { is_after_host: true, .. } => true,
+                Reading { first: Pass::RawBackslashes, .. } => self.has_raw_backslash,
+                Reading { second: Some(_), .. } => self.has_dots,
+                _ => true,
+            }
+    }
+}
+
+impl Segments {
+    /// Whether parameters are part of their segment until dot segments were removed.
+    pub(super) const fn keep_parameters(self) -> bool {
+        matches!(self, Segments::All | Segments::WithParameters)
+    }
+
+    /// Whether `..` removes an empty segment.
+    pub(super) const fn count_empty(self) -> bool {
+        matches!(self, Segments::All | Segments::Stripped)
     }
 }
 
@@ -157,7 +206,7 @@ impl Pass {
 
 /// A set of forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct FormSet(u32);
+pub(crate) struct FormSet(u64);
 
 impl FormSet {
     pub(crate) const NONE: FormSet = FormSet(0);
@@ -199,10 +248,15 @@ pub(crate) fn after_host(path: &str) -> Option<&str> {
     host.get(host.find(['/', '\\']).unwrap_or(host.len())..)
 }
 
-/// Whether servers read the path in different ways: it begins with a host, or has an encoded slash, a backslash, white
-/// space or a control character at the end of a segment, or a NUL byte, raw or encoded.
+/// Whether servers read the path in different ways: it begins with a host, has `..` beside an empty segment or parameters,
+/// or has an encoded slash, a backslash, white space or a control character at the end of a segment, or a NUL byte, raw or
+/// encoded.
 pub(crate) fn has_several_forms(path: &str) -> bool {
     if after_host(path).is_some() {
+        return true;
+    }
+    let splits_segments = path.bytes().any(|byte| byte == b';') || path.contains("//");
+    if splits_segments && most_dots(path.as_bytes()) == 2 {
         return true;
     }
     let mut rest = path.as_bytes();
@@ -298,8 +352,50 @@ fn trimmed_len(segment: &[u8]) -> usize {
     end
 }
 
-/// Writes the path as this pass decodes it, with real slashes and without parameters, and returns the length.
-pub(super) fn write_decoded(path: &[u8], pass: Pass, out: &mut [u8]) -> usize {
+/// Writes the path without its dot segments, which remove the others as [`Segments::All`] does or, unless `counts_empty`,
+/// [`Segments::WithParameters`]. Returns the length, at most one more than that of the path.
+pub(super) fn write_without_dots(path: &[u8], counts_empty: bool, out: &mut [u8]) -> usize {
+    let mut end = 0;
+    for segment in path.strip_prefix(b"/").unwrap_or(path).split(|byte| *byte == b'/') {
+        match dots_of(segment) {
+            Some(1) => {}
+            Some(2) => {
+                end =
+                    out.get(..end).and_then(|done| done.iter().rposition(|byte| *byte == b'/')).unwrap_or(0);
+            }
+            _ if segment.is_empty() && !counts_empty => {}
+            _ => {
+                put(out, end, b'/');
+                for (at, byte) in segment.iter().enumerate() {
+                    put(out, end + 1 + at, *byte);
+                }
+                end += 1 + segment.len();
+            }
+        }
+    }
+    // A slash at the end stays.
+    if path.ends_with(b"/")
+        || path.rsplit(|byte| *byte == b'/').next().is_some_and(|last| dots_of(last).is_some())
+    {
+        put(out, end, b'/');
+        end += 1;
+    }
+    end
+}
+
+/// The number of dots that the segment consists of, raw or encoded.
+fn dots_of(segment: &[u8]) -> Option<usize> {
+    let (mut rest, mut dots) = (segment, 0);
+    while let (b'.', len) = meant(rest) {
+        dots += 1;
+        rest = rest.get(len..).unwrap_or_default();
+    }
+    rest.is_empty().then_some(dots)
+}
+
+/// Writes the path as this pass decodes it, with real slashes, and returns the length. Parameters are stripped unless they are
+/// kept for [`write_without_dots`].
+pub(super) fn write_decoded(path: &[u8], pass: Pass, keeps_parameters: bool, out: &mut [u8]) -> usize {
     let (mut rest, mut end, mut is_in_parameters) = (path, 0, false);
     let mut segment_start = 0;
     let end_of_segment = |out: &[u8], start: usize, end: usize| match out.get(start..end) {
@@ -330,7 +426,7 @@ pub(super) fn write_decoded(path: &[u8], pass: Pass, out: &mut [u8]) -> usize {
             is_in_parameters = false;
         } else if byte == 0 && pass.cuts() {
             break;
-        } else if bytes == b";" {
+        } else if bytes == b";" && !keeps_parameters {
             is_in_parameters = true;
         } else {
             for byte in bytes {

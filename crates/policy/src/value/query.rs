@@ -8,6 +8,7 @@
 //! ```text
 //!  ?k=a;k=b   ?x=1;k=b   ?k=a;b    `;` separates parameters for some servers
 //!  ?k=a#&k=b  /path#?k=b           what follows a raw `#` is part of the query for some
+//!  ??k=b                           `URLSearchParams` skips a `?` at the beginning
 //!  ?K=b  ?%20k=b  ?k[]=b  ?[k]=b   names that some take for this one ([`is_spelling_of`])
 //! ```
 //! `?k=a#top` is clear: the gate and every server that cuts at `#` read `a`.
@@ -88,7 +89,7 @@ impl<'q> Piece<'q> {
     /// Its value, still encoded, if it has this name in whatever spelling.
     fn value_of(&self, name: &str) -> Option<&'q str> {
         let (own_name, value) = self.text.split_once('=').unwrap_or((self.text, ""));
-        is_spelling_of(own_name.as_bytes(), name).then_some(value)
+        is_spelling_of(own_name.trim_start_matches('?').as_bytes(), name).then_some(value)
     }
 }
 

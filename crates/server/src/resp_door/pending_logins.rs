@@ -113,7 +113,7 @@ impl List {
 fn network_of(peer: Option<IpAddr>) -> Network {
     peer.map(|address| match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
-        address => address,
+        address @ IpAddr::V4(_) => address,
     })
 }
 

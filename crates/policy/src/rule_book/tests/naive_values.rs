@@ -355,6 +355,22 @@ pub(super) fn targets(target: &str) -> Vec<String> {
         others.push(trimmed(&cut(&backslashes(&slashes(&clean)))));
         others.push(dots(&slashes(&clean)));
     }
+    let decoded = |text: &str| trimmed(&cut(&backslashes(&slashes(text))));
+    if has_parent(path) || path.contains(';') {
+        for text in [path.to_owned(), slashes(path), decoded(path)] {
+            others.extend([true, false].map(|counts_empty| without_dots(&text, counts_empty)));
+        }
+        for text in [bare.clone(), slashes(&bare), decoded(&bare)] {
+            others.push(without_dots(&text, true));
+        }
+        let merged = normal_path(&without_dots(path, false), true, true);
+        others.extend([slashes(&merged), decoded(&merged)]);
+    }
+    for part in [path, after_host(path).unwrap_or(path)] {
+        let parsed = without_dots(&raw(part), true);
+        let normal = normal_path(&parsed, true, true);
+        others.extend([parsed, slashes(&normal), decoded(&normal)]);
+    }
     let mut all = vec![target.to_owned()];
     for other in others.into_iter().filter(|_| is_odd(target)) {
         if all.iter().all(|one| normal_path(one, true, true) != normal_path(&other, true, true)) {
@@ -362,6 +378,31 @@ pub(super) fn targets(target: &str) -> Vec<String> {
         }
     }
     all
+}
+
+/// The path without dot segments. Parameters are part of their segment, and `..` removes an empty segment if it counts.
+pub(super) fn without_dots(path: &str, counts_empty: bool) -> String {
+    let mut kept = Vec::new();
+    let mut ends_open = false;
+    for segment in path.strip_prefix('/').unwrap_or(path).split('/') {
+        let meant = segment.replace("%2e", ".").replace("%2E", ".");
+        ends_open = matches!(&*meant, "" | "." | "..");
+        match &*meant {
+            "" if !counts_empty => {}
+            "." => {}
+            ".." => drop(kept.pop()),
+            _ => kept.push(segment),
+        }
+    }
+    format!("/{}{}", kept.join("/"), if ends_open { "/" } else { "" })
+}
+
+/// Whether a segment is `..` to some server.
+fn has_parent(path: &str) -> bool {
+    let path =
+        path.to_lowercase().replace("%2f", "/").replace("%5c", "/").replace('\\', "/").replace("%2e", ".");
+    let spaced = SPACES.iter().fold(path, |path, space| path.replace(&space.to_lowercase(), " "));
+    spaced.split('/').any(|segment| segment.split([';', ' ']).next() == Some(".."))
 }
 
 /// White space at the end of a segment, in these tests.
@@ -383,6 +424,9 @@ pub(super) fn is_odd(target: &str) -> bool {
         return true;
     }
     let spaced = SPACES.iter().fold(path.clone(), |path, space| path.replace(space, " "));
+    if has_parent(&path) && (path.contains(';') || path.contains("//")) {
+        return true;
+    }
     let has_space = ["/", "\\", ";", "%2f", "%5c", "%00", "\0"].iter().any(|end| {
         let ended = |text: &str| text.contains(&format!(" {end}"));
         ended(&spaced) || spaced.ends_with(' ')

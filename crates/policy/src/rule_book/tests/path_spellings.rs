@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::naive_values::without_dots;
 use super::spellings::{ALLOWED, ANONYMOUS, BLOCKED, allow, block, rule_on};
 use crate::built_by_hand::{path, policy, rule};
 use crate::{Facts, KeySource, Missing, PathEncoded, Rule, RuleBook, Ruling};
@@ -165,6 +166,18 @@ fn a_rule_that_restricts_meets_every_reading_of_a_path() {
         // A proxy that removes dots, and a service that keeps those which it decodes.
         ("/api/{x}", "/x%2fy/../api%2f.."),
         ("/api/{x}", "/x%2fy\\..\\api%2f.."),
+        // `..` removes an empty segment in `new URL` of Node, and one that is only parameters there, in nginx and in Go.
+        ("/api/login", "/api//../login"),
+        ("/api/login", "/api/;/../login"),
+        ("/api/login", "/api/;x=1/%2e%2e/login"),
+        ("/api/login", "/api/.;a/../login"),
+        ("/a/login", "/a/b//;/../../login"),
+        ("/a/login", "/a/.;x/..//../login"),
+        ("/api/login", "/api%2f;/../login"),
+        ("/api/login", "/api\\;\\..\\login"),
+        ("/api/login", "//x/api//../login"),
+        ("/admin/users", "/admin/;/../users"),
+        ("/api/login", "/x/;/..//../api%2flogin"),
     ] {
         let facts = Facts::new("GET", target);
         assert_eq!(rule_on(&[block(path(pattern))], &facts).0, BLOCKED, "{pattern} {target}");
@@ -190,7 +203,7 @@ fn served(target: &str, random: &mut fastrand::Rng) -> String {
     // A server that decodes backslashes alone does so first.
     let may_decode_last = slashes || !backslashes;
     // Some servers remove dot segments before they decode, and some of these take a raw backslash for a slash.
-    let path = match random.u8(..4) {
+    let path = match random.u8(..7) {
         0 if may_decode_last => decoded(&crate::normal_path(target, false, true)),
         1 if may_decode_last => {
             decoded(&crate::normal_path(&stripped(target).replace('\\', "/"), false, true))
@@ -199,6 +212,14 @@ fn served(target: &str, random: &mut fastrand::Rng) -> String {
             let host = target.trim_start_matches(['/', '\\']);
             let path = &host[host.find(['/', '\\']).unwrap_or(host.len())..];
             decoded(&crate::normal_path(&stripped(path).replace('\\', "/"), false, true))
+        }
+        // Some servers remove empty segments, or segments of parameters, by `..`.
+        4 if may_decode_last && random.bool() => without_dots(&decoded(&stripped(target)), true),
+        4 if may_decode_last => without_dots(&decoded(target), random.bool()),
+        5 if may_decode_last => decoded(&crate::normal_path(&without_dots(target, false), false, true)),
+        6 if may_decode_last => {
+            let parsed = without_dots(&target.replace('\\', "/"), true);
+            decoded(&crate::normal_path(&parsed, false, true))
         }
         // A server that decodes only one of the two strips parameters first.
         _ if slashes == backslashes && random.bool() => stripped(&decoded(target)),

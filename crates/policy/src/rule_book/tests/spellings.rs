@@ -284,7 +284,7 @@ fn other_spellings_of_a_parameters_name_are_ambiguous() {
     for name in [
         "%20k", "+k", "k+", "k%20", "k%00", "k%00x", "k[]", "k[0]", "k%5b%5d", "%a0k", "k%c2%a0", "%09K%0a[",
         "[k]", "k]", "%5Bk%5D", "[[k]]", "][k", "[+k]", "[k][x]", "%u006b", "%U004B", "%u0020k", "k%u0000",
-        "%u005bk",
+        "%u005bk", "?k", "??k",
     ] {
         for target in
             [format!("/?{name}=real"), format!("/?k=fake&{name}=real"), format!("/?{name}=real&k=fake")]
