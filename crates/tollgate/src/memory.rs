@@ -11,6 +11,7 @@ pub(crate) mod joint;
 mod joint_likely;
 mod joint_parts;
 mod limit_id;
+pub(crate) mod log_room;
 pub(crate) mod logs;
 pub(crate) mod meters;
 mod overflow;

@@ -64,7 +64,8 @@ pub(crate) async fn send_and_leave(port: u16, client: u8, bytes: &[u8], leaving:
     match leaving {
         Leaving::HalfClose => {
             let _ = stream.shutdown().await;
-            let reading = stream.read_to_end(&mut Vec::new());
+            let mut reply = Vec::new();
+            let reading = stream.read_to_end(&mut reply);
             let _ = tokio::time::timeout(REPLY_TIME_MAX, reading).await;
         }
         Leaving::Close => {}

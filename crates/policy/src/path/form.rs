@@ -113,7 +113,8 @@ const READINGS: [Reading; PathForm::COUNT] = {
 pub(super) struct PathShape {
     has_host: bool,
     has_raw_backslash: bool,
-    has_dots: bool,
+    /// As [`most_dots`] returns it.
+    most_dots: usize,
     /// Whether the path has parameters, or `..` that may remove an empty segment.
     has_odd_segments: bool,
 }
@@ -157,7 +158,7 @@ impl PathShape {
         PathShape {
             has_host: after_host(path).is_some(),
             has_raw_backslash: path.contains('\\'),
-            has_dots: most_dots > 0,
+            most_dots,
             has_odd_segments: path.contains(';')
                 || (most_dots == 2 && (path.contains(['%', '\\']) || path.contains("//"))),
         }
@@ -171,7 +172,7 @@ impl PathShape {
             && match reading {
                 Reading { is_after_host: true, .. } => true,
                 Reading { first: Pass::RawBackslashes, .. } => self.has_raw_backslash,
-                Reading { second: Some(_), .. } => self.has_dots,
+                Reading { second: Some(_), .. } => self.most_dots > 0,
                 _ => true,
             }
     }

@@ -16,11 +16,12 @@ use tollgate_core::{BucketSet, Demand, Log, Moment, SlidingLog, Span, Spend, Tok
 
 use crate::identity::BucketId;
 use crate::memory::LimitId;
+use crate::memory::log_room::LogRoom;
 use crate::memory::receipt::LogReceipt;
 use crate::memory::resets::ResetCount;
 use crate::memory::store::Ask;
 use crate::snapshot::SavedLog;
-use crate::sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, SHARDS};
 use crate::{Cause, Verdict};
 
 /// Logs looked at in passing by every charge, to forget those that are empty by now: more than one, so that they go faster
@@ -36,8 +37,6 @@ const HALVED_MIN: usize = 8;
 /// Logs of a shard that are looked at for one to halve.
 const HALVED_LOOKS_MAX: usize = 8;
 
-/// Time between two searches for room for new clients of a rule. A search takes about a hundred times as long as another denial.
-const SEARCH_PAUSE: Span = Span::from_millis(10);
 /// Logs of a shard that are looked at for how long a new client waits for room.
 const ROOM_LOOKS_MAX: usize = 64;
 
@@ -47,15 +46,6 @@ pub(crate) struct Logs {
     shards: Box<[Mutex<Shard>]>,
     /// Entries of all logs together.
     entries: AtomicUsize,
-}
-
-/// The entries of one rule's logs, and how many there may be.
-#[derive(Debug)]
-pub(crate) struct LogRoom {
-    entries: AtomicUsize,
-    entries_max: AtomicUsize,
-    /// When the last search for room found none, in nanoseconds; `u64::MAX` if there was no such search.
-    searched: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -128,7 +118,7 @@ impl Logs {
 
     /// Counts entries that came and went.
     fn count(&self, room: &LogRoom, came: usize, went: usize) {
-        for counted in [&self.entries, &room.entries] {
+        for counted in [&self.entries, room.counted()] {
             counted.fetch_add(came, Ordering::Relaxed);
             counted.fetch_sub(went, Ordering::Relaxed);
         }
@@ -212,12 +202,7 @@ impl Logs {
 
     /// Returns `true` if `wanted` entries fit in, or would if long logs were halved: the longest of `locked` and of every shard that
     /// no thread has locked. Forgets charges that no longer count, and halves nothing.
-    ///
-    /// After a search without success, new clients of the rule are denied without another one for [`SEARCH_PAUSE`].
     fn could_make_room(&self, locked: &mut Shard, room: &LogRoom, wanted: usize, now: Moment) -> bool {
-        if room.was_searched(now) {
-            return false;
-        }
         let mut freed = locked.could_free(self, room, now);
         for shard in &self.shards {
             if room.has_room_for(wanted.saturating_sub(freed)) {
@@ -227,12 +212,7 @@ impl Logs {
                 freed += shard.could_free(self, room, now);
             }
         }
-        let is_found = room.has_room_for(wanted.saturating_sub(freed));
-        // A check that wants more entries says nothing of checks that want one.
-        if !is_found && wanted == 1 {
-            room.searched.store(now.as_nanos(), Ordering::Relaxed);
-        }
-        is_found
+        room.has_room_for(wanted.saturating_sub(freed))
     }
 
     /// Halves long logs in `locked`, then in shards that no thread has locked, until another entry fits in.
@@ -314,10 +294,19 @@ impl Shard {
         }
         let remaining = self.look(ask, now)?;
         let is_new = self.logs.get(&ask.id).is_none_or(|kept| kept.log.entries() == 0);
-        if is_new && !ask.room.has_room_for(wanted) && !logs.could_make_room(self, &ask.room, wanted, now) {
-            return Err(LogRefusal::TableFull { wait: self.time_to_room(ask, now) });
+        if !is_new || ask.room.has_room_for(wanted) {
+            return Ok(remaining);
         }
-        Ok(remaining)
+        let pause = ask.room.search_pause(now);
+        if pause == Span::ZERO && logs.could_make_room(self, &ask.room, wanted, now) {
+            return Ok(remaining);
+        }
+        let wait = self.time_to_room(ask, now).max(pause);
+        // A check that wants more entries says nothing of checks that want one.
+        if pause == Span::ZERO && wanted == 1 {
+            ask.room.pause_search(now, wait);
+        }
+        Err(LogRefusal::TableFull { wait })
     }
 
     /// Forgets charges that no longer count. Returns how many entries [`Shard::make_room`] would free.
@@ -436,42 +425,6 @@ impl Kept {
     }
 }
 
-impl LogRoom {
-    /// No entries yet, and so many at most.
-    pub(crate) fn new(entries_max: usize) -> LogRoom {
-        LogRoom {
-            entries: AtomicUsize::new(0),
-            entries_max: AtomicUsize::new(entries_max),
-            searched: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    /// Entries that are remembered now.
-    pub(crate) fn entries(&self) -> usize {
-        self.entries.load(Ordering::Relaxed)
-    }
-
-    /// How many there may be.
-    pub(crate) fn entries_max(&self) -> usize {
-        self.entries_max.load(Ordering::Relaxed)
-    }
-
-    /// Changes how many there may be. Entries above a smaller number stay until they no longer count.
-    pub(crate) fn set_entries_max(&self, entries_max: usize) {
-        self.entries_max.store(entries_max, Ordering::Relaxed);
-    }
-
-    fn has_room_for(&self, entries: usize) -> bool {
-        self.entries().saturating_add(entries) <= self.entries_max()
-    }
-
-    /// Whether a search found no room less than [`SEARCH_PAUSE`] before `now`.
-    fn was_searched(&self, now: Moment) -> bool {
-        let since = now.as_nanos().checked_sub(self.searched.load(Ordering::Relaxed));
-        since.is_some_and(|since| since < SEARCH_PAUSE.as_nanos())
-    }
-}
-
 fn shard_of(id: BucketId) -> usize {
     // Bits that nothing else depends on here: windows come from the others.
     usize::try_from(id.fingerprint >> 40).unwrap_or(0) % SHARDS
@@ -480,29 +433,4 @@ fn shard_of(id: BucketId) -> usize {
 fn find<'s>(shards: &'s mut [(usize, MutexGuard<'_, Shard>)], id: BucketId) -> Option<&'s mut Shard> {
     let number = shard_of(id);
     shards.iter_mut().find(|(shard, _)| *shard == number).map(|(_, shard)| &mut **shard)
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use tollgate_core::{Burst, Cost};
-
-    use super::*;
-
-    #[test]
-    fn denied_new_clients_search_for_room_once_per_pause() {
-        let (logs, room) = (Logs::new(), Arc::new(LogRoom::new(0)));
-        let limit = SlidingLog::new(Burst::tokens(5), Span::from_secs(60)).unwrap();
-        let searches_at = |now| {
-            let id = BucketId { fingerprint: 1, windows: [0, 0] };
-            let ask = Ask { id, limit: LimitId::FIRST, demand: Demand::of(Cost::ONE) };
-            assert!(matches!(logs.peek(&ask, &limit, &room, now), Verdict::Deny { .. }));
-            logs.shard(0).next_look / HALVED_LOOKS_MAX
-        };
-        let begin = Moment::from_nanos(1_000_000_000);
-        assert_eq!(
-            [0, 0, 9, 10, 19, 20].map(|millis| searches_at(begin + Span::from_millis(millis))),
-            [1, 1, 1, 2, 2, 3]
-        );
-        assert_eq!(searches_at(begin), 4, "a clock that was set back");
-    }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tollgate_core::{Algorithm, Mark, Meter, Moment, Ruler};
 
-use crate::memory::logs::LogRoom;
+use crate::memory::log_room::LogRoom;
 use crate::memory::slot::{Slot, Tag};
 use crate::memory::{LimitId, TableFull};
 use crate::seqlock::SeqLock;

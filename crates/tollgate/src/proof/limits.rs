@@ -7,7 +7,7 @@ use tollgate_core::{
 };
 
 use super::TICK_NANOS;
-use crate::memory::logs::LogRoom;
+use crate::memory::log_room::LogRoom;
 use crate::memory::meters::MeterSource;
 use crate::memory::slot::Slot;
 use crate::memory::{LimitId, TableFull};
