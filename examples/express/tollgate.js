@@ -97,6 +97,9 @@ export function tollgate({ url = 'http://127.0.0.1:8080', headers = [], user = (
   }
 
   return async (req, res, next) => {
+    // A TCP peer without an address has closed the connection. It would count as another client.
+    const { socket } = req;
+    if (socket.destroyed || (socket.remoteAddress === undefined && socket.localAddress !== undefined)) return socket.destroy();
     // A field that was sent twice is two values: Tollgate must not choose another one than the application.
     const sent = headers.map((name) => [name, req.headersDistinct[name.toLowerCase()]]).filter(([, values]) => values);
     const facts = { method: req.method, path: path(req), host: req.get('host'), ip: address(req.ip), headers: Object.fromEntries(sent), user: user(req)?.toString() };

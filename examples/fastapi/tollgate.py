@@ -45,6 +45,8 @@ class Tollgate:
                 return await self.app(scope, receive, send)
             finally:
                 self.close()
+        if has_left(scope):
+            return await Reply.unavailable().send(scope, receive, send)
         scope = in_origin_form(scope)
         facts = json.dumps(self.facts(scope)).encode()
         try:
@@ -288,6 +290,12 @@ def in_origin_form(scope):
     if not (is_absolute and scheme.lower() in (b"http", b"https") and authority.lower() == host.lower()):
         return {**scope, "raw_path": raw}
     return {**scope, "raw_path": b"/" + path, "path": unquote("/" + path.decode("latin-1"))}
+
+
+def has_left(scope):
+    """Whether a TCP peer has no address, because it closed the connection. It would count as another client."""
+    server = scope.get("server")
+    return scope.get("client") is None and server is not None and server[1] is not None
 
 
 def address(scope):
