@@ -200,11 +200,11 @@ mod tests {
         Stalls { stalls: stalls(&[(0, 100)]), watched: Span::from_secs(1) }.assert_few("a tenth");
     }
 
-    /// Two threads for each processor that spin for a second: what a product burns must not count as time in which it could not run.
+    /// Two threads for each processor that spin for three seconds: what a product burns must not count as time in which it could not run.
     #[test]
     fn spinning_threads_do_not_count_as_a_stall() {
         let watch = StallWatch::begin();
-        let until = monotonic::now() + Span::from_secs(1);
+        let until = monotonic::now() + Span::from_secs(3);
         let spin = move || {
             while monotonic::now() < until {
                 std::hint::spin_loop();
