@@ -17,7 +17,7 @@ pub struct ProvenBalance {
     unanswered: u64,
     /// Calls that were sent and have no reply.
     calls: u32,
-    /// What this instance holds of the bucket as slices: the store refills only beside it.
+    /// Tokens that this instance holds as slices. The store refills the bucket up to its burst minus these tokens.
     slices: Tokens,
 }
 

@@ -42,7 +42,7 @@ impl Parts {
         self.compose_until(now_unix_s, &Stop::default())
     }
 
-    /// The same, refused as soon as another thread asks to stop.
+    /// Composes the policy, and stops with an error as soon as another thread asks for it.
     pub(crate) fn compose_until(&self, now_unix_s: i64, stop: &Stop) -> Result<Composition, PolicyFault> {
         let sources = Sources {
             file: Some((&self.text.name, &self.text.text)),

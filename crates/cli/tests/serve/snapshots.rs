@@ -35,7 +35,7 @@ impl Place {
         self.start_with(&[size, more].concat())
     }
 
-    /// The same without a size of the tables.
+    /// Starts a server whose tables have the default size.
     fn start_with(&self, more: &[&str]) -> Server {
         Server::new(&[&["--policy", &self.policy, "--snapshot", &self.file], more].concat())
     }

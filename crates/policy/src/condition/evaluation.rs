@@ -12,9 +12,9 @@
 //! `present` nor its `not` holds for that), and a regex
 //! also matches a value that it cannot read whole: one that is not UTF-8 or has more than [`REGEX_INPUT_BYTES_MAX`] bytes.
 //! A regex reads at most so many bytes of all values of a name together, and a regex or network at most [`VALUES_READ_MAX`]
-//! values; each matches a value for which none are left. All regexes and globs read [`crate::PATTERNS_READ_BYTES_MAX`] bytes
-//! of a request at most. Each then takes a value for one that it cannot read. A policy whose rules read so much of one form of
-//! a path is refused, so this concerns requests with several forms or values.
+//! values; each matches a value for which none are left. All regexes and globs together read at most
+//! [`crate::PATTERNS_READ_BYTES_MAX`] bytes of a request. Beyond that, every regex and glob treats a value as one that it
+//! cannot read. Only requests with several forms or values get there: a policy that reads as much of one form is refused.
 //! If the token occurs more than once, its claims, and the user and plan that it may name, cannot be read. A restricting rule then
 //! matches whatever its tests on them are.
 //! A single value that is too long for a regex is ambiguous to that regex alone. `not` in `not` is no `not`.

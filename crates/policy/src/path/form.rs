@@ -10,7 +10,8 @@ use crate::blank::{first_char, is_blank};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PathForm(u8);
 
-/// What is decoded before dot segments are removed. `;parameters` are always stripped.
+/// The bytes that a reading decodes before it removes dot segments. It strips `;parameters` first, unless its [`Segments`]
+/// keep them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
     /// Nothing: an encoded slash is part of a segment.
@@ -50,7 +51,7 @@ pub(super) struct Reading {
     is_after_host: bool,
     pub(super) first: Pass,
     pub(super) segments: Segments,
-    /// What is decoded after dot segments were removed once; they are removed again.
+    /// A second pass, after dot segments were removed once. They are removed again after it.
     pub(super) second: Option<Pass>,
 }
 
@@ -109,7 +110,7 @@ const READINGS: [Reading; PathForm::COUNT] = {
     ]
 };
 
-/// What of a path makes readings differ.
+/// Properties of a path that make its readings differ.
 pub(super) struct PathShape {
     has_host: bool,
     has_raw_backslash: bool,

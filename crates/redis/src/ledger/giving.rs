@@ -18,7 +18,7 @@ impl Inner {
         let ready = Ready::of_bucket(&self.keys.now(), &self.rules, &bucket).ok_or(LedgerDown)?;
         self.forget_denials(&ready.key);
         self.give_slice_back(&ready.key).await;
-        // Not sent late: whoever is told that it failed may give once more.
+        // Not sent late: a caller that gets an error may give once more.
         if self.left_since(begun).is_zero() {
             return Err(LedgerDown);
         }

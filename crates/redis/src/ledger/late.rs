@@ -125,7 +125,7 @@ impl Inner {
         });
     }
 
-    /// The same of a check over several slots.
+    /// Waits for the reply to a check over several slots that was decided by this node's share instead.
     fn follow_standing(
         self: &Arc<Self>,
         ready: &Ready,

@@ -181,7 +181,7 @@ impl Inner {
         let time_to = |missing: u64| {
             share.map_or(Span::ZERO, |share| share.limit().time_to_mint(Tokens::from_micros(missing)))
         };
-        // A queue lets nobody in before so much of it is free.
+        // A queue admits a check once this much of it is free.
         let least = match &charge.alone {
             Algorithm::LeakyBucket(leaky) => leaky.least().as_micros(),
             _ => 0,

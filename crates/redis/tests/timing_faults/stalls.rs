@@ -108,7 +108,7 @@ impl Stalls {
     }
 }
 
-/// The same times in order and without overlap.
+/// Returns the stalls in order and without overlap.
 fn merged(mut all: Vec<Stall>) -> Vec<Stall> {
     all.sort_unstable_by_key(|stall| stall.from);
     let mut merged: Vec<Stall> = Vec::new();

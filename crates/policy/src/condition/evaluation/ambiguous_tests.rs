@@ -27,7 +27,7 @@ impl Headers for Lines<'_> {
     }
 }
 
-/// What is known of a test whose value could be any of several: whether it may hold, and whether it may fail.
+/// The possible results of a test whose value could be any of several: it may hold, it may fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
     Yes,

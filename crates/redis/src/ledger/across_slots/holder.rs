@@ -81,7 +81,7 @@ impl Holder {
         }
     }
 
-    /// Asks everybody at once what they would say. Writes nothing. A look that is late still proves what buckets hold.
+    /// Looks at the buckets of all slots at once. Writes nothing. A late reply still proves the balances.
     async fn look(&mut self, leaves: Vec<(Place, Leave)>) -> Result<Look, AskError> {
         let mut asked = Vec::with_capacity(self.apart.groups.len());
         for group in &self.apart.groups {
